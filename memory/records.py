@@ -1,0 +1,235 @@
+"""What is kept: cycles of the transcript, memories, their vectors and the journal of every change."""
+
+from datetime import UTC, datetime
+from typing import Any, Literal, NotRequired, TypedDict
+from uuid import UUID, uuid4, uuid5
+
+from pydantic import BaseModel, ConfigDict, Field
+
+NAMESPACE = UUID("0c5f3a52-7d0e-4b39-9a55-9f6d7d5d1a00")
+"""Root of the name-based ids: equal names give equal ids on every machine (RFC 9562, version 5)."""
+
+Kind = Literal["bio", "pref", "emo", "obj"]
+Layer = Literal["short", "medium", "long", "episodic", "semantic"]
+Status = Literal["active", "archived", "superseded", "hidden", "erased"]
+Role = Literal["user", "assistant", "system"]
+Op = Literal["save", "reinforce", "update", "correct", "hide", "restore", "undo"]
+
+
+def new_id() -> str:
+    """A random id."""
+    return str(uuid4())
+
+
+def named_id(*names: str) -> str:
+    """The id that these names always give."""
+    return str(uuid5(NAMESPACE, "\x1f".join(names)))
+
+
+def utc_now() -> datetime:
+    """The time now, in UTC."""
+    return datetime.now(UTC)
+
+
+class Step(TypedDict):
+    """What one action of the running cycle did; plain JSON, because it lives in the graph's state."""
+
+    action: str
+    input: Any
+    outcome: str
+    """A short sentence for the router and the reply; never the content of what was erased."""
+    status: Literal["done", "repeated", "nothing", "refused", "cut"]
+    found: NotRequired[list[str]]
+    """Ids of the memories that this step found or wrote."""
+    tokens: NotRequired[int]
+
+
+class Recalled(TypedDict):
+    """A memory shown in this thread, which the thread may therefore update or delete."""
+
+    id: str
+    content: str
+    kind: Kind | None
+    key: str | None
+    at: str
+    """Day on which it was said, ISO 8601."""
+
+
+class Utterance(TypedDict):
+    """One text of the recent history as a prompt needs it."""
+
+    role: Role
+    content: str
+    chat_history: bool
+
+
+class Frozen(BaseModel):
+    """Base of all records: immutable, unknown fields refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CycleMessage(Frozen):
+    """One text of a cycle, as the user saw it."""
+
+    id: str
+    role: Role
+    text: str
+    at: datetime
+    chat_history: bool = True
+    name: str | None = None
+
+
+class Variant(Frozen):
+    """One complete reply to the user's message; regenerating adds another."""
+
+    execution: str
+    """Checkpoint id of the execution that closed it: the same on a crash-retry, new on a fork."""
+    messages: tuple[CycleMessage, ...]
+    steps: tuple[Step, ...]
+    at: datetime
+    cut: bool = False
+
+
+class Cycle(Frozen):
+    """An exchange: the user's message and all that was answered to it."""
+
+    id: str
+    user: str
+    chat: str
+    channel: str
+    parent: str | None
+    """The cycle before this one on its branch."""
+    message: CycleMessage
+    opened_at: datetime
+    heartbeat: datetime
+    progress: tuple[tuple[str, Step, CycleMessage | None], ...] = ()
+    """What the running execution has shown so far: (execution, step, text). Emptied on closing."""
+    variants: tuple[Variant, ...] = ()
+    formation: Literal["none", "pending"] | None = None
+    """None while the cycle is open."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether a full reply stands."""
+        return self.formation is not None
+
+    @property
+    def replies(self) -> tuple[CycleMessage, ...]:
+        """The texts of the newest reply variant, in the order in which the user saw them."""
+        return self.variants[-1].messages if self.variants else ()
+
+
+class Conversation(Frozen):
+    """A chat: whose it is and where its live branch ends (CM-1)."""
+
+    id: str
+    user: str
+    tip: str | None = None
+    created: datetime
+    updated: datetime
+
+
+class Source(Frozen):
+    """Where a memory comes from: the cycle and the very words."""
+
+    cycle: str | None = None
+    speaker: Role = "user"
+    words: str = ""
+
+
+class MemoryDraft(Frozen):
+    """A memory to be saved."""
+
+    content: Any
+    type: str = "text"
+    kind: Kind | None = None
+    key: str | None = Field(default=None, max_length=200)
+    """Unique among a user's active memories: a new content under the same key supersedes the old one."""
+    bindings: tuple[str, ...] = ()
+    """Short search contexts under which it shall be found, beside its content."""
+    tags: tuple[str, ...] = ()
+    weight: float = Field(default=1.0, ge=0.0, le=1.0)
+    source: Source = Source()
+
+
+class MemoryRecord(Frozen):
+    """A memory document (TC-15); stored names are `_id`, `memoriesId`, `vectorIds`."""
+
+    id: str
+    space: str
+    """The memory space: the user's id."""
+    revision: int
+    """Number of the journal row that made this version; guards against blind overwrites."""
+    type: str
+    content: Any
+    kind: Kind | None = None
+    layer: Layer = "long"
+    key: str | None = None
+    bindings: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    vector_ids: tuple[str, ...] = ()
+    weight: float = 1.0
+    priority: float = 5.0
+    pinned: bool = False
+    status: Status = "active"
+    source: Source = Source()
+    reason: str | None = None
+    """Why it is hidden: `user` asked, or its branch of the chat was `abandoned`."""
+    current: str | None = None
+    """On a superseded version: the id that names the current one."""
+    valid_from: datetime
+    valid_to: datetime | None = None
+    reinforced_at: datetime | None = None
+    created: datetime
+    updated: datetime
+
+    @property
+    def text(self) -> str:
+        """The content as one line of text."""
+        return as_text(self.content)
+
+
+class Vector(Frozen):
+    """A search key of a memory: its content or one of its bindings (TC-15: `{"nosqlId": id}`)."""
+
+    id: str
+    space: str
+    memory: str
+    text: str
+    model: str
+    """Name of the embedding model; rows of another model are not compared with."""
+    data: bytes
+    """float32, little-endian, unit length."""
+
+
+class JournalEntry(Frozen):
+    """One change of one memory. The journal is the feed that indexes follow and what `undo` reads."""
+
+    space: str
+    number: int
+    """Contiguous per space, from 1."""
+    at: datetime
+    op: Op
+    memory: str
+    cycle: str | None = None
+    before: MemoryRecord | None = None
+    """The document before the change; None when it did not exist."""
+    undoes: int | None = None
+
+
+class MemoryHit(Frozen):
+    """A memory that a search found."""
+
+    record: MemoryRecord
+    relevance: float
+    """In [0, 1], comparable within one search only."""
+    matched: str
+    """The search key that matched best."""
+
+
+def as_text(content: Any) -> str:
+    """Any memory content as one line: text as it is, everything else as compact JSON."""
+    import json
+
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,94 @@
+"""What is asked of a mind, and the one interface that answers: by a model or by rules."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from langchain_core.messages import AIMessage
+
+from thoughtcycle.memory.records import Recalled, Step, Utterance
+from thoughtcycle.mind.roles import ModelRole
+from thoughtcycle.prompts.loader import Language
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ActionCard:
+    """What the router is told about an action."""
+
+    name: str
+    when: str
+    urgency: float = 0.0
+    """How strongly the rules call for it now, in [0, 1]; only a rule-based mind looks at it."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one model call."""
+
+    role: str
+    model: str
+    input: int
+    output: int
+
+
+@dataclass(frozen=True)
+class View:
+    """All that a mind may see when it is asked: data about the moment, never instructions."""
+
+    message: str
+    now: datetime
+    """The message's own time, in the user's time zone."""
+    language: Language = "pt"
+    persona: str = "Katherine"
+    history: tuple[Utterance, ...] = ()
+    """The recent window before this message, oldest first."""
+    shown: tuple[Utterance, ...] = ()
+    """What the assistant has already said in this cycle."""
+    steps: tuple[Step, ...] = ()
+    recalled: tuple[Recalled, ...] = ()
+    briefing: str = ""
+    actions: tuple[ActionCard, ...] = ()
+    usage: list[Usage] = field(default_factory=list, compare=False)
+    """Every model call adds what it cost here."""
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """Something to ask of a mind: the prompt for a model, the schema of its answer, the rule instead of it."""
+
+    name: str
+    """`<file>#<section>` below `prompts/<language>/`, e.g. `actions/memory_search#ask`."""
+    role: ModelRole
+    schema: type[T] | Any
+    """What the answer must be: `str`, or anything that a pydantic TypeAdapter validates."""
+    by_rules: Callable[[View], T | None]
+    """The answer without a model; None when it is beyond rules."""
+    values: Callable[[View], Mapping[str, object]] = lambda view: {}
+    """Fills the placeholders of the prompt that are not those of every prompt."""
+    package: str = "thoughtcycle.prompts"
+
+
+class Mind(ABC):
+    """Answers questions. Implementations: `LLMMind` over model roles, `RuleMind` over word lists."""
+
+    @abstractmethod
+    async def ask(self, question: Question[T], view: View) -> T:
+        """The answer, valid by the question's schema. Never streams to the client.
+
+        Raises ModelFailed when there is no usable answer.
+        """
+
+    @abstractmethod
+    async def reply(
+        self, question: Question[str], view: View, *, chat_history: bool, modal: str = "text"
+    ) -> AIMessage:
+        """A text for the user, streamed on the way through LangChain's callbacks.
+
+        The message carries the envelope (TC-1) in `additional_kwargs`; the run's metadata carries it too.
+        A failure after the first token gives what there is, marked `additional_kwargs["cut"] = True`;
+        a failure before it raises ModelFailed.
+        """

@@ -1,0 +1,45 @@
+"""The exceptions whose text a person may read, told in that person's language.
+
+ThoughtcycleError
+├── InputRefused        what came in cannot be used (empty, too long, unknown language …)
+├── NotAllowed          no user, somebody else's chat, an id that was never recalled
+├── StorageFailed       the database said no (locked, full, read-only, corrupt, newer schema)
+└── ModelFailed         the model said no (key, address, limit, time-out, cut stream, bad answer)
+"""
+
+from thoughtcycle.prompts.loader import Language, texts
+
+
+class ThoughtcycleError(Exception):
+    """A failure with one clear line: what is wrong, what was expected, what to do.
+
+    `code` is a section of `prompts/<language>/errors.md`; `values` fill its placeholders.
+    """
+
+    def __init__(self, code: str, **values: object) -> None:
+        self.code = code
+        self.values = values
+        super().__init__(code, values)
+
+    def text(self, language: Language = "en") -> str:
+        """The line that a person reads, in `language`."""
+        return texts(language, "errors").fill(self.code, **self.values)
+
+    def __str__(self) -> str:
+        return self.text("en")
+
+
+class InputRefused(ThoughtcycleError):
+    """What came in cannot be used as it is."""
+
+
+class NotAllowed(ThoughtcycleError):
+    """The caller may not do this: no user, somebody else's chat, an id that was not recalled."""
+
+
+class StorageFailed(ThoughtcycleError):
+    """The database refused or could not be opened; nothing was half-written."""
+
+
+class ModelFailed(ThoughtcycleError):
+    """The model or the embedding service did not give a usable answer."""
