@@ -1,10 +1,12 @@
 """What is kept: cycles of the transcript, memories, their vectors and the journal of every change."""
 
+import json
 from datetime import UTC, datetime
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired
 from uuid import UUID, uuid4, uuid5
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
 NAMESPACE = UUID("0c5f3a52-7d0e-4b39-9a55-9f6d7d5d1a00")
 """Root of the name-based ids: equal names give equal ids on every machine (RFC 9562, version 5)."""
@@ -230,6 +232,4 @@ class MemoryHit(Frozen):
 
 def as_text(content: Any) -> str:
     """Any memory content as one line: text as it is, everything else as compact JSON."""
-    import json
-
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, sort_keys=True)

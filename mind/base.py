@@ -58,7 +58,7 @@ class View:
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """Something to ask of a mind: the prompt for a model, the schema of its answer, the rule instead of it."""
+    """Something to ask of a mind: a prompt for a model, the schema of its answer, the rule instead of it."""
 
     name: str
     """`<file>#<section>` below `prompts/<language>/`, e.g. `actions/memory_search#ask`."""
