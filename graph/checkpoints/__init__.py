@@ -1,0 +1,1 @@
+"""Where the graphs keep their checkpoints: SQLite or MongoDB, behind one factory."""
