@@ -1,0 +1,75 @@
+"""Opens the checkpointer that a database URL names; nothing blocks the event loop meanwhile."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiosqlite
+from langgraph.checkpoint.mongodb.utils import DRIVER_METADATA
+from pymongo import MongoClient
+
+from thoughtcycle.graph.checkpoints.mongodb import Document, MongoSaver
+from thoughtcycle.graph.checkpoints.retention import KEEP_TURNS
+from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
+from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.url import parse_url
+
+BUSY_SECONDS = 5.0
+"""How long to wait for another process to let go of a SQLite file, or for a MongoDB server to answer."""
+MONGO_DATABASE = "thoughtcycle"
+"""Used when the URL's path names no database."""
+
+
+@asynccontextmanager
+async def open_checkpointer(
+    url: str, *, keep_turns: int = KEEP_TURNS
+) -> AsyncIterator[SqliteSaver | MongoSaver]:
+    """The saver for `sqlite:///relative.db`, `sqlite:////absolute.db`, `mongodb://…` or `mongodb+srv://…`.
+
+    `keep_turns` (1..1000): the last turns of a thread whose checkpoints are kept. Raises InputRefused for
+    an address of another form and StorageFailed when the database cannot be opened. Closes it on leaving.
+    """
+    database = parse_url(url)
+    opened = (
+        _open_mongo(database.url, database.shown, keep_turns)
+        if database.path is None
+        else _open_sqlite(database.path, keep_turns)
+    )
+    async with opened as saver:
+        yield saver
+
+
+@asynccontextmanager
+async def _open_sqlite(path: Path, keep_turns: int) -> AsyncIterator[SqliteSaver]:
+    with translated(str(path)):
+        await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
+        connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
+    try:
+        with translated(str(path)):
+            await connection.execute("PRAGMA synchronous = NORMAL")
+            # What a turn said must not stay readable in the file after its checkpoints are gone.
+            await connection.execute("PRAGMA secure_delete = ON")
+        saver = SqliteSaver(connection, place=str(path), keep_turns=keep_turns)
+        await saver.setup()
+        yield saver
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def _open_mongo(url: str, shown: str, keep_turns: int) -> AsyncIterator[MongoSaver]:
+    with translated(shown):
+        client: MongoClient[Document] = await asyncio.to_thread(_client, url)
+    try:
+        name = client.get_default_database(MONGO_DATABASE).name
+        yield await asyncio.to_thread(MongoSaver, client, name, place=shown, keep_turns=keep_turns)
+    finally:
+        await asyncio.to_thread(client.close)
+
+
+def _client(url: str) -> MongoClient[Document]:
+    """The URL's own time-out, when it has one, goes before ours."""
+    if "serverselectiontimeoutms" in url.lower():
+        return MongoClient(url, driver=DRIVER_METADATA)
+    return MongoClient(url, driver=DRIVER_METADATA, serverSelectionTimeoutMS=int(BUSY_SECONDS * 1000))

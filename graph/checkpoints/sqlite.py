@@ -1,0 +1,282 @@
+"""LangGraph's SQLite saver with what it lacks: rollback, copy, prune, and a bounded history."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite.utils import search_where
+
+from thoughtcycle.graph.checkpoints.retention import (
+    KEEP_TURNS,
+    Key,
+    Row,
+    checked_keep_turns,
+    expired,
+    may_begin_turn,
+    superseded,
+)
+from thoughtcycle.memory.storage.failures import translated
+
+# Generated columns, because an index that answers by itself cannot be had on a bare json_extract
+# before SQLite 3.41; the library's own statements name their columns and do not see them.
+_COLUMNS = ("run_id", "source", "step")
+_ADD_COLUMN = """
+ALTER TABLE checkpoints ADD COLUMN {column}
+    GENERATED ALWAYS AS (json_extract(CAST(metadata AS TEXT), '$.{column}')) VIRTUAL
+"""
+_INDEXES = (
+    "CREATE INDEX IF NOT EXISTS checkpoints_by_run ON checkpoints (run_id) WHERE run_id IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS checkpoints_by_turn ON checkpoints "
+    "(thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, source, step)",
+)
+
+_PUT = """
+INSERT OR REPLACE INTO checkpoints
+    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+_PUT_WRITE = """
+INSERT OR {what} INTO writes
+    (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_ROWS = """
+SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, source, step
+FROM checkpoints WHERE thread_id = ?
+"""
+# The writes go first: it is by its checkpoint that a write is found.
+_TABLES = ("writes", "checkpoints")
+_COPIED = {
+    "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
+    "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+}
+_OF_RUN = "(SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE run_id = ?)"
+
+
+class SqliteSaver(AsyncSqliteSaver):
+    """Keeps checkpoints in the tables `checkpoints` and `writes` of a SQLite file.
+
+    Takes an open connection, which it shares with nobody. All methods raise StorageFailed when the
+    database refuses. Each write is one transaction, also when its task is cancelled half-way.
+    """
+
+    def __init__(
+        self,
+        conn: aiosqlite.Connection,
+        *,
+        place: str = "SQLite",
+        keep_turns: int = KEEP_TURNS,
+        serde: SerializerProtocol | None = None,
+    ) -> None:
+        """`place` names the database in messages; `keep_turns` (1..1000) is how far regenerating reaches."""
+        super().__init__(conn, serde=serde)
+        self.place = place
+        self.keep_turns = checked_keep_turns(keep_turns)
+        self._ready = False
+
+    async def setup(self) -> None:
+        """Creates tables, columns and indexes where they are missing; called by every method."""
+        if self._ready:
+            return
+        with translated(self.place):
+            await super().setup()
+        async with self._transaction() as conn:
+            there = {row[1] for row in await conn.execute_fetchall("PRAGMA table_xinfo(checkpoints)")}
+            for column in _COLUMNS:
+                if column not in there:
+                    await conn.execute(_ADD_COLUMN.format(column=column))
+            for index in _INDEXES:
+                await conn.execute(index)
+        self._ready = True
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that `config` names, else the thread's newest; None when there is none."""
+        await self.setup()
+        with translated(self.place):
+            return await super().aget_tuple(config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """The matching checkpoints, newest first.
+
+        Unlike the library's it holds no lock between two of them, so that a reader may write meanwhile.
+        """
+        await self.setup()
+        where, values = search_where(config, filter, before)
+        keys = await self._fetch(
+            f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints {where} "
+            "ORDER BY checkpoint_id DESC LIMIT ?",
+            (*values, -1 if limit is None else limit),
+        )
+        for thread, namespace, id in keys:
+            key = {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": id}
+            if (found := await self.aget_tuple({"configurable": key})) is not None:
+                yield found
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Stores a checkpoint and, where a turn begins, deletes what lies too far behind."""
+        await self.setup()
+        place = config["configurable"]
+        thread, namespace = str(place["thread_id"]), place["checkpoint_ns"]
+        type_, data = self.serde.dumps_typed(checkpoint)
+        told = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False)
+        row = (
+            thread,
+            namespace,
+            checkpoint["id"],
+            place.get("checkpoint_id"),
+            type_,
+            data,
+            told.encode("utf-8", "ignore"),
+        )
+        async with self._transaction() as conn:
+            await conn.execute(_PUT, row)
+            if may_begin_turn(namespace, metadata, new_versions):
+                rows = await self._rows(thread)
+                await self._delete(thread, expired(rows, checkpoint["id"], self.keep_turns))
+        key = {"thread_id": place["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}
+        return {"configurable": key}
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Stores what a task wrote on top of a checkpoint."""
+        await self.setup()
+        place = config["configurable"]
+        key = (str(place["thread_id"]), str(place["checkpoint_ns"]), str(place["checkpoint_id"]))
+        what = "REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE"
+        rows = [
+            (
+                *key,
+                task_id,
+                task_path,
+                WRITES_IDX_MAP.get(channel, number),
+                channel,
+                *self.serde.dumps_typed(value),
+            )
+            for number, (channel, value) in enumerate(writes)
+        ]
+        async with self._transaction() as conn:
+            await conn.executemany(_PUT_WRITE.format(what=what), rows)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Deletes a thread's checkpoints and writes."""
+        await self.setup()
+        async with self._transaction() as conn:
+            for table in _TABLES:
+                await conn.execute(f"DELETE FROM {table} WHERE thread_id = ?", (str(thread_id),))
+
+    async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
+        """Deletes the checkpoints that these runs made, with their writes: a rollback."""
+        await self.setup()
+        runs = [(str(run),) for run in run_ids]
+        async with self._transaction() as conn:
+            for table in _TABLES:
+                await conn.executemany(
+                    f"DELETE FROM {table} WHERE (thread_id, checkpoint_ns, checkpoint_id) IN {_OF_RUN}", runs
+                )
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copies all of a thread's checkpoints and writes to another thread."""
+        await self.setup()
+        async with self._transaction() as conn:
+            for table, columns in _COPIED.items():
+                await conn.execute(
+                    f"INSERT OR REPLACE INTO {table} (thread_id, {columns}) "
+                    f"SELECT ?, {columns} FROM {table} WHERE thread_id = ?",
+                    (str(target_thread_id), str(source_thread_id)),
+                )
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Leaves the newest checkpoint of each namespace (`keep_latest`) or none (`delete`, `delete_all`)."""
+        if strategy not in ("keep_latest", "delete", "delete_all"):
+            raise ValueError(f"strategy must be 'keep_latest', 'delete' or 'delete_all', not {strategy!r}")
+        for thread in map(str, thread_ids):
+            if strategy != "keep_latest":
+                await self.adelete_thread(thread)
+                continue
+            await self.setup()
+            async with self._transaction():
+                await self._delete(thread, superseded(await self._rows(thread)))
+
+    def delete_for_runs(self, run_ids: Iterable[str]) -> None:
+        """`adelete_for_runs` for a thread without the event loop."""
+        self._wait(self.adelete_for_runs(run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """`acopy_thread` for a thread without the event loop."""
+        self._wait(self.acopy_thread(source_thread_id, target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """`aprune` for a thread without the event loop."""
+        self._wait(self.aprune(thread_ids, strategy=strategy))
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[aiosqlite.Connection]:
+        """One write transaction; undone on any failure, cancellation included.
+
+        The connection's thread works in order, so the rollback comes after whatever was under way.
+        """
+        async with self.lock:
+            with translated(self.place):
+                try:
+                    await self.conn.execute("BEGIN IMMEDIATE")
+                    yield self.conn
+                    await self.conn.commit()
+                except BaseException:
+                    await self.conn.rollback()
+                    raise
+
+    async def _fetch(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        async with self.lock:
+            with translated(self.place):
+                return list(await self.conn.execute_fetchall(sql, values))
+
+    async def _rows(self, thread: str) -> list[Row]:
+        return [Row(*row) for row in await self.conn.execute_fetchall(_ROWS, (thread,))]
+
+    async def _delete(self, thread: str, keys: Iterable[Key]) -> None:
+        rows = [(thread, *key) for key in keys]
+        if not rows:
+            return
+        for table in _TABLES:
+            await self.conn.executemany(
+                f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?", rows
+            )
+
+    def _wait(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs `work` on the saver's loop; RuntimeError instead of a deadlock when called on that loop."""
+        try:
+            on_loop = asyncio.get_running_loop() is self.loop
+        except RuntimeError:
+            on_loop = False
+        if on_loop:
+            work.close()
+            raise RuntimeError("on the event loop use the method of the same name that begins with 'a'")
+        asyncio.run_coroutine_threadsafe(work, self.loop).result()
