@@ -1,0 +1,23 @@
+"""What langgraph.json names: the graph, and the checkpointer that holds the process's resources."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from dotenv import load_dotenv
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from thoughtcycle.graph.resources import borrow, hold
+from thoughtcycle.graph.settings import load_settings
+from thoughtcycle.graph.thought_cycle import builder, compile_cycle
+from thoughtcycle.nodes.actions.registry import discover
+
+load_dotenv()
+
+thought_cycle = compile_cycle(builder(borrow, actions=discover(load_settings().disabled_actions)))
+
+
+@asynccontextmanager
+async def checkpointer() -> AsyncIterator[BaseCheckpointSaver[str]]:
+    """The saver of the configured database; memory and mind stay open as long as it does."""
+    async with hold() as resources:
+        yield resources.checkpointer

@@ -1,0 +1,97 @@
+"""Opens memory, mind and checkpointer once per event loop and lends them; the last holder out closes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.graph.settings import Settings, load_settings
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.mind.base import Mind
+from thoughtcycle.mind.embeddings import build_embeddings
+from thoughtcycle.mind.llm import LLMMind
+from thoughtcycle.mind.roles import ModelSettings, load_model_settings
+from thoughtcycle.mind.rules import RuleMind
+from thoughtcycle.nodes.services import Services
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a process holds open on one event loop."""
+
+    settings: Settings
+    services: Services
+    checkpointer: BaseCheckpointSaver[str]
+
+
+@dataclass
+class _Held:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    resources: Resources | None = None
+    holders: int = 0
+
+
+_held: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
+
+
+@asynccontextmanager
+async def hold(settings: Settings | None = None, models: ModelSettings | None = None) -> AsyncIterator[Resources]:
+    """The loop's resources, opened by the first holder with its settings and closed by the last."""
+    held = _held.setdefault(asyncio.get_running_loop(), _Held())
+    resources = await _enter(held, settings, models)
+    try:
+        yield resources
+    finally:
+        await _leave(held)
+
+
+async def borrow() -> Services:
+    """The services of the running loop; where nobody holds them they are opened and kept."""
+    held = _held.setdefault(asyncio.get_running_loop(), _Held())
+    resources = held.resources or await _enter(held, None, None)
+    return resources.services
+
+
+async def _enter(held: _Held, settings: Settings | None, models: ModelSettings | None) -> Resources:
+    async with held.lock:
+        if held.resources is None:
+            held.resources = await _open(held.stack, settings, models)
+        held.holders += 1
+        return held.resources
+
+
+async def _leave(held: _Held) -> None:
+    async with held.lock:
+        held.holders -= 1
+        if held.holders == 0:
+            held.resources = None
+            await held.stack.aclose()
+
+
+async def _open(
+    stack: AsyncExitStack, settings: Settings | None, models: ModelSettings | None
+) -> Resources:
+    """Everything or nothing: what was opened before a failure is closed again."""
+    settings = settings or await asyncio.to_thread(load_settings)
+    models = models or await asyncio.to_thread(load_model_settings)
+    async with AsyncExitStack() as opening:
+        memory = await opening.enter_async_context(
+            Memory.open(settings.url(), embeddings=await asyncio.to_thread(build_embeddings, models))
+        )
+        checkpointer = await opening.enter_async_context(
+            open_checkpointer(settings.url(), keep_turns=settings.limits.keep_turns)
+        )
+        await memory.sweep()
+        services = Services(memory, await asyncio.to_thread(build_mind, models), settings.limits, settings.user)
+        stack.push_async_exit(opening.pop_all())
+    return Resources(settings, services, checkpointer)
+
+
+def build_mind(models: ModelSettings) -> Mind:
+    """A mind over models where any is configured, else over rules."""
+    return LLMMind.from_settings(models) if models.configured else RuleMind()

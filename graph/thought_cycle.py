@@ -1,0 +1,105 @@
+"""The thought cycle: command? -> recall -> router <-> actions -> remember."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.mind.base import Mind
+from thoughtcycle.nodes.actions.base import Action
+from thoughtcycle.nodes.actions.registry import Registry, discover
+from thoughtcycle.nodes.command import RECALL, REMEMBER, command
+from thoughtcycle.nodes.context import Context, ContextSource, adapt
+from thoughtcycle.nodes.guard import Step, guarded
+from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.nodes.recall import recall
+from thoughtcycle.nodes.remember import remember
+from thoughtcycle.nodes.router import router
+from thoughtcycle.nodes.services import Provider, Services
+from thoughtcycle.nodes.state import InputState, OutputState, State, StateUpdate
+from thoughtcycle.nodes.turn import open_turn
+
+NAME = "thought_cycle"
+RECURSION_LIMIT = 200
+"""Super-steps of the longest cycle (50 decisions, two each, and the ends) with room to spare."""
+
+Node = Callable[[State, Runtime[Context]], Awaitable[StateUpdate]]
+Builder = StateGraph[State, Context, InputState, OutputState]
+ThoughtCycle = CompiledStateGraph[State, Context, InputState, OutputState]
+
+
+def builder(
+    provide: Provider, *, actions: Registry | None = None, context: ContextSource = adapt
+) -> Builder:
+    """The uncompiled graph, for those who compile it with a checkpointer and store of their own.
+
+    `provide` gives the services whenever a node runs; `actions` defaults to all that are installed;
+    `context` makes our Context out of `runtime.context` where that is another graph's type.
+    """
+    actions = discover() if actions is None else actions
+
+    def node(step: Step) -> Node:
+        async def run(state: State, runtime: Runtime[Context]) -> StateUpdate:
+            services = await provide()
+            return await guarded(step, open_turn(state, runtime, services, context))
+
+        run.__name__ = getattr(step, "__name__", "run")
+        return run
+
+    graph: Builder = StateGraph(
+        State, context_schema=Context, input_schema=InputState, output_schema=OutputState
+    )
+    graph.add_node("command", node(command))
+    graph.add_node(RECALL, node(recall))
+    graph.add_node("router", node(partial(router, actions=actions)))
+    graph.add_node(REMEMBER, node(remember))
+    graph.add_edge(START, "command")
+    graph.add_conditional_edges("command", _next, [RECALL, REMEMBER, END])
+    graph.add_edge(RECALL, "router")
+    for name, action in actions.items():
+        graph.add_node(name, node(action.run), metadata={"ends": action.ends})
+        graph.add_edge(name, REMEMBER if action.ends else "router")
+    graph.add_conditional_edges("router", _next, [*actions, REMEMBER])
+    graph.add_edge(REMEMBER, END)
+    return graph
+
+
+def _next(state: State) -> str:
+    return state["next_action"]
+
+
+def create_thought_cycle(
+    *,
+    memory: Memory,
+    mind: Mind,
+    actions: Registry | Mapping[str, Action[Any]] | None = None,
+    checkpointer: BaseCheckpointSaver[str] | bool | None = None,
+    context: ContextSource = adapt,
+    limits: Limits | None = None,
+    single_user: str | None = None,
+) -> ThoughtCycle:
+    """The compiled thought cycle over an open memory and a mind.
+
+    `checkpointer` is what LangGraph's `compile` takes: a saver, None, or True for a subgraph that keeps
+    its own state across its parent's turns. `single_user` is the user of every run that names none.
+    A run without a user fails with NotAllowed.
+    """
+    services = Services(memory, mind, limits or Limits(), single_user)
+
+    async def provide() -> Services:
+        return services
+
+    registry = actions if isinstance(actions, Registry) or actions is None else Registry(actions.values())
+    graph = builder(provide, actions=registry, context=context)
+    return compile_cycle(graph, checkpointer)
+
+
+def compile_cycle(graph: Builder, checkpointer: BaseCheckpointSaver[str] | bool | None = None) -> ThoughtCycle:
+    """The graph compiled under its name with our own recursion limit (LangGraph's default is far off)."""
+    compiled = graph.compile(checkpointer=checkpointer, name=NAME)
+    return compiled.with_config(recursion_limit=RECURSION_LIMIT)

@@ -1,0 +1,156 @@
+"""What an action is: a name, what it asks the mind, what it does, what it says."""
+
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from langchain_core.messages import AIMessage
+
+from thoughtcycle.memory.records import CycleMessage, Recalled, Step
+from thoughtcycle.mind.base import Question, View
+from thoughtcycle.nodes.state import StateUpdate
+from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.prompts.loader import Language, texts
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an action did, for the router and for the text about it."""
+
+    summary: str
+    """One short sentence; never the content of what was erased."""
+    status: Literal["done", "nothing", "refused"] = "done"
+    found: Sequence[str] = ()
+    recalled: list[Recalled] | None = None
+    """The thread's recalled memories afterwards; None: unchanged."""
+    changes: StateUpdate | None = None
+    """Other state keys that the action changes."""
+
+
+class Action(ABC, Generic[T]):
+    """One action of the cycle. A subclass in its own module is all that a new action needs.
+
+    Its texts live in `<package>/<language>/actions/<file>.md`: `when` (for the router), `status`,
+    `ask` (prompt of `question`), `tell` (prompt of `reply`).
+    """
+
+    name: ClassVar[str]
+    """As the router names it and as it is drawn."""
+    file: ClassVar[str]
+    """Its text file, without folder and ending."""
+    ends: ClassVar[bool] = False
+    """Whether the cycle ends after it."""
+    writes: ClassVar[bool] = False
+    """Whether it adds to what is remembered; such actions are off in incognito chats."""
+    package: ClassVar[str] = "thoughtcycle.prompts"
+    question: ClassVar[Question[Any] | None] = None
+    """What it asks for before it acts; its answer is the action's input."""
+    reply: ClassVar[Question[str]]
+    """The text it streams."""
+    chat_history: ClassVar[bool] = True
+    """Whether later decisions may read that text."""
+
+    def urgency(self, view: View) -> float:
+        """How strongly the rules call for this action now, in [0, 1]; a model does not look at it."""
+        return 0.0
+
+    @abstractmethod
+    async def act(self, given: T, turn: Turn) -> Outcome:
+        """Does it. `given` is the answer to `question`, valid by its schema; None without a question."""
+
+    def input_key(self, given: T) -> Any:
+        """`given` as plain JSON; equal keys mean the same work (TC-4)."""
+        return given
+
+    def when(self, language: Language) -> str:
+        """When to use it, as the router is told."""
+        return texts(language, f"actions/{self.file}", self.package)["when"]
+
+    def say(self, language: Language, section: str, **values: object) -> str:
+        """One of its own texts, filled."""
+        return texts(language, f"actions/{self.file}", self.package).fill(section, **values)
+
+    def status(self, turn: Turn, section: str = "status") -> None:
+        """Streams one of its status lines."""
+        turn.status(self.say(turn.language, section))
+
+    async def run(self, turn: Turn) -> StateUpdate:
+        """Asks, guards against repetition, acts, tells and records: the node of this action."""
+        if not self.ends:
+            self.status(turn)
+        view = turn.view()
+        given = await turn.mind.ask(self.question, view) if self.question else None
+        key = json.loads(json.dumps(self.input_key(given), default=str))  # type: ignore[arg-type]
+        if self.question and _ran_before(self.name, key, view.steps):
+            outcome = Outcome(self._common(turn, "repeated"))
+            return await self._record(turn, view, _step(self.name, key, outcome, "repeated"), outcome, None)
+        outcome = await self.act(given, turn)  # type: ignore[arg-type]
+        step = _step(self.name, key, outcome, outcome.status)
+        told = replace(view, steps=(*view.steps, step))
+        if outcome.recalled is not None:
+            told = replace(told, recalled=tuple(outcome.recalled))
+        speaks = self.ends or turn.context.explain_actions
+        text = await self._tell(turn, told, step) if speaks else None
+        return await self._record(turn, view, step, outcome, text)
+
+    async def _tell(self, turn: Turn, view: View, step: Step) -> AIMessage:
+        """Streams the action's text; when cancelled, what was streamed is kept first, marked as cut."""
+        pieces: list[str] = []
+        try:
+            return await turn.mind.reply(
+                self.reply, view, chat_history=self.chat_history, on_text=pieces.append
+            )
+        except asyncio.CancelledError:
+            if pieces and not turn.context.incognito:
+                text = AIMessage("".join(pieces), additional_kwargs={"chat_history": self.chat_history})
+                await asyncio.shield(self._keep(turn, {**step, "status": "cut"}, text))
+            raise
+
+    async def _record(
+        self, turn: Turn, view: View, step: Step, outcome: Outcome, text: AIMessage | None
+    ) -> StateUpdate:
+        if tokens := sum(use.input + use.output for use in view.usage):
+            step = {**step, "tokens": tokens}
+        if not turn.context.incognito:
+            await self._keep(turn, step, text)
+        update: StateUpdate = {"steps": [*turn.state.get("steps", ()), step], **(outcome.changes or {})}
+        if text is not None:
+            update["messages"] = [text]
+        if outcome.recalled is not None:
+            update["recalled"] = outcome.recalled
+        return update
+
+    async def _keep(self, turn: Turn, step: Step, text: AIMessage | None) -> None:
+        """Appends step and text to the open cycle, so that a crash loses neither."""
+        cycle = turn.state.get("cycle_id")
+        if cycle is not None:
+            said = as_cycle_message(text, turn) if text is not None else None
+            await turn.memory.append(turn.user, cycle, turn.execution, step, said)
+
+    def _common(self, turn: Turn, section: str) -> str:
+        return turn.texts("cycle")[section]
+
+
+def as_cycle_message(message: AIMessage, turn: Turn) -> CycleMessage:
+    """A reply as the transcript keeps it."""
+    return CycleMessage(
+        id=message.id or turn.execution,
+        role="assistant",
+        text=message.text,
+        at=turn.services.clock(),
+        chat_history=bool(message.additional_kwargs.get("chat_history", True)),
+    )
+
+
+def _step(name: str, key: Any, outcome: Outcome, status: Any) -> Step:
+    step = Step(action=name, input=key, outcome=outcome.summary, status=status)
+    return {**step, "found": list(outcome.found)} if outcome.found else step
+
+
+def _ran_before(name: str, key: Any, steps: Sequence[Step]) -> bool:
+    return any(step["action"] == name and step["input"] == key for step in steps)

@@ -1,0 +1,51 @@
+"""Finish: answers and says what was done, when nothing else is left to do; ends the cycle (TC-6)."""
+
+from typing import ClassVar
+
+from thoughtcycle.mind.base import Question, View
+from thoughtcycle.nodes.actions.base import Action, Outcome
+from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard
+from thoughtcycle.nodes.turn import Turn
+
+
+def answer_by_rules(view: View) -> str:
+    """Social words, then the answer or what was done, then what is beyond rules."""
+    told, action = heard(view), Finish()
+    parts: list[str] = []
+    if told.social and not told.facts and not view.steps:
+        parts.append(action.say(view.language, f"rules.{told.social}", persona=view.persona))
+    parts += _deeds(view, action)
+    if told.beyond and not view.steps:
+        parts.append(action.say(view.language, "rules.beyond"))
+    return " ".join(parts) or action.say(view.language, "rules.heard")
+
+
+def _deeds(view: View, action: "Finish") -> list[str]:
+    if did(view, "MemoryDelete"):
+        return [action.say(view.language, "rules.deleted")]
+    if did(view, "MemoryUpdate"):
+        return [action.say(view.language, "rules.updated")]
+    if did(view, "MemorySave"):
+        return [action.say(view.language, "rules.saved")]
+    if not did(view, "MemorySearch"):
+        return []
+    found = found_now(view)
+    if not found:
+        return [action.say(view.language, "rules.nothing")]
+    return [action.say(view.language, "rules.answer", memories=brief_list(found))]
+
+
+class Finish(Action[None]):
+    """Says the closing text."""
+
+    name = "Finish"
+    file = "finish"
+    ends = True
+    chat_history = False
+    reply: ClassVar = Question(name="actions/finish#tell", role="chat", schema=str, by_rules=answer_by_rules)
+
+    def urgency(self, view: View) -> float:
+        return 0.1
+
+    async def act(self, given: None, turn: Turn) -> Outcome:
+        return Outcome(self.say(turn.language, "outcome"))

@@ -1,0 +1,138 @@
+"""MemorySave: keeps what the user explicitly told, each item found later by its bindings (TC-9)."""
+
+import re
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from thoughtcycle.memory.records import Kind, MemoryDraft, Source, as_text
+from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.language.understanding import Fact
+from thoughtcycle.nodes.actions.base import Action, Outcome
+from thoughtcycle.nodes.actions.told import brief_list, did, heard
+from thoughtcycle.nodes.turn import Turn, short_form
+from thoughtcycle.nodes.window import clip
+
+Binding = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+TypeName = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[\w.+/-]{1,40}$")]
+
+
+class SaveItem(BaseModel):
+    """One thing to keep, as a mind answers."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    type: TypeName = "text"
+    content: Any
+    bindings: list[Binding] = Field(default_factory=list, max_length=12)
+
+
+class KnownItem(SaveItem):
+    """An item that the rules understood, so that its slot and the very words are known."""
+
+    kind: Kind | None = None
+    key: str | None = None
+    weight: float = 1.0
+    words: str = ""
+
+
+def items_by_rules(view: View) -> list[SaveItem]:
+    """The facts of the message that this cycle has not yet written."""
+    return [as_item(fact) for fact in unsaved(view)]
+
+
+def unsaved(view: View) -> list[Fact]:
+    """The facts of the message without those that an update of this cycle took over."""
+    updated = {id for step in view.steps if step["action"] == "MemoryUpdate" for id in step.get("found", ())}
+    keys = {memory["key"] for memory in view.recalled if memory["id"] in updated}
+    return [fact for fact in heard(view).facts if fact.key not in keys]
+
+
+def as_item(fact: Fact) -> KnownItem:
+    """A fact of the rules as an item to save."""
+    return KnownItem(
+        content=fact.content,
+        bindings=list(fact.bindings),
+        kind=fact.kind,
+        key=fact.key,
+        weight=fact.weight,
+        words=fact.words,
+    )
+
+
+def tell_by_rules(view: View) -> str:
+    """What was saved, in one line."""
+    action = MemorySave()
+    step = view.steps[-1]
+    saved = [memory for memory in view.recalled if memory["id"] in step.get("found", ())]
+    if not saved:
+        return action.say(view.language, "rules.nothing")
+    section = "rules.known" if step["status"] == "nothing" else "rules.saved"
+    return action.say(view.language, section, memories=brief_list(saved))
+
+
+class MemorySave(Action[list[SaveItem]]):
+    """Writes new memories."""
+
+    name = "MemorySave"
+    file = "memory_save"
+    writes = True
+    question: ClassVar = Question(
+        name="actions/memory_save#ask", role="reasoning", schema=list[SaveItem], by_rules=items_by_rules
+    )
+    reply: ClassVar = Question(name="actions/memory_save#tell", role="chat", schema=str, by_rules=tell_by_rules)
+
+    def urgency(self, view: View) -> float:
+        return 0.7 if not did(view, self.name) and unsaved(view) else 0.0
+
+    def input_key(self, given: list[SaveItem]) -> Any:
+        return sorted(f"{item.type}:{as_text(item.content).casefold()}" for item in given)
+
+    async def act(self, given: list[SaveItem], turn: Turn) -> Outcome:
+        limits = turn.services.limits
+        drafts = [
+            draft for item in given[: limits.save_items] if (draft := _draft(item, turn, limits.content_chars))
+        ]
+        if not drafts:
+            return Outcome(self.say(turn.language, "outcome.nothing"), "nothing")
+        self.status(turn, "status.formatting")
+        texts = [text for draft in drafts for text in (as_text(draft.content), *draft.bindings)]
+        vectors = await turn.memory.embed(list(dict.fromkeys(texts)))
+        self.status(turn, "status.writing")
+        saved = await turn.memory.save(turn.user, drafts, vectors=vectors)
+        records = [item.record for item in saved]
+        new = [item for item in saved if item.outcome != "known"]
+        return Outcome(
+            self.say(turn.language, "outcome", count=len(new), known=len(saved) - len(new)),
+            "done" if new else "nothing",
+            found=[short_form(record)["id"] for record in records],
+            recalled=turn.with_recalled(records),
+        )
+
+
+def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
+    """The draft of an item; None when there is nothing in it or it is too long to be one memory."""
+    text = as_text(item.content).strip()
+    if not text or text in ("null", "{}", "[]") or len(text) > longest:
+        return None
+    known = item if isinstance(item, KnownItem) else None
+    return MemoryDraft(
+        content=text if isinstance(item.content, str) else item.content,
+        type=item.type,
+        kind=known.kind if known else None,
+        key=known.key if known else None,
+        weight=known.weight if known else 1.0,
+        bindings=tuple(dict.fromkeys(item.bindings)),
+        source=Source(
+            cycle=turn.state.get("cycle_id"),
+            words=known.words if known else _words(text, turn.message),
+        ),
+    )
+
+
+def _words(content: str, message: str) -> str:
+    """The sentence of the user's message that shares most words with a model's wording of it."""
+    wanted = set(re.findall(r"\w{3,}", content.casefold()))
+    sentences = re.split(r"(?<=[.!?\n])\s+", message)
+    best = max(sentences, key=lambda sentence: len(wanted & set(re.findall(r"\w{3,}", sentence.casefold()))))
+    return clip(best, 2_000)

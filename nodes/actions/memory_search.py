@@ -1,0 +1,87 @@
+"""MemorySearch: looks for what is missing, by short contexts, and shows each memory found (TC-8)."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import StringConstraints
+
+from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.language.understanding import understand
+from thoughtcycle.nodes.actions.base import Action, Outcome
+from thoughtcycle.nodes.actions.told import brief_list, found_now, heard, topics, wants_known
+from thoughtcycle.nodes.turn import Turn
+
+EVERYTHING = "*"
+"""The context that asks for all that is known."""
+
+SearchContext = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
+
+
+def contexts_by_rules(view: View) -> list[str]:
+    """What the message asks for, wants forgotten, or corrects."""
+    told = heard(view)
+    wanted = [*told.asked, *told.forget]
+    if not wanted:
+        wanted = [binding for item in told.facts for binding in item.bindings[:2]]
+        wanted += [retraction.words for retraction in told.retractions]
+    return list(dict.fromkeys(wanted))
+
+
+def tell_by_rules(view: View) -> str:
+    """What was found, in one line."""
+    found = found_now(view)
+    action = MemorySearch()
+    if not found:
+        return action.say(view.language, "rules.nothing", topics=topics(view))
+    return action.say(view.language, "rules.found", memories=brief_list(found))
+
+
+class MemorySearch(Action[list[str]]):
+    """Recalls what is needed to go on."""
+
+    name = "MemorySearch"
+    file = "memory_search"
+    question: ClassVar = Question(
+        name="actions/memory_search#ask",
+        role="reasoning",
+        schema=list[SearchContext],
+        by_rules=contexts_by_rules,
+    )
+    reply: ClassVar = Question(
+        name="actions/memory_search#tell", role="chat", schema=str, by_rules=tell_by_rules
+    )
+
+    def urgency(self, view: View) -> float:
+        if any(step["action"] == self.name for step in view.steps):
+            return 0.0
+        told = understand(view.message, language=view.language, now=view.now)
+        return 0.9 if wants_known(told) else 0.0
+
+    def input_key(self, given: list[str]) -> list[str]:
+        return sorted({context.casefold() for context in given})
+
+    async def act(self, given: list[str], turn: Turn) -> Outcome:
+        contexts = list(dict.fromkeys(given))[: turn.services.limits.search_contexts]
+        self.status(turn, "status.formatting")
+        vectors = await turn.memory.embed([context for context in contexts if context != EVERYTHING])
+        self.status(turn, "status.looking_up")
+        found: dict[str, MemoryRecord] = {}
+        for context in contexts:
+            for record in await _look_up(context, vectors.get(context), turn):
+                found.setdefault(record.id, record)
+        for record in found.values():
+            turn.show(record)
+        return Outcome(
+            self.say(turn.language, "outcome", count=len(found), contexts=", ".join(contexts)),
+            "done" if found else "nothing",
+            found=list(found),
+            recalled=turn.with_recalled(found.values()),
+        )
+
+
+async def _look_up(context: str, vector: object, turn: Turn) -> list[MemoryRecord]:
+    limits = turn.services.limits
+    if context == EVERYTHING:
+        return await turn.memory.list(turn.user, limit=limits.recalled // 2)
+    hits = await turn.memory.search(turn.user, context, vector=vector, limit=limits.search_hits)
+    return [hit.record for hit in hits]

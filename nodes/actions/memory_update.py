@@ -1,0 +1,101 @@
+"""MemoryUpdate: gives recalled memories new content; the former version stays in history (TC-10)."""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from thoughtcycle.memory.records import MemoryRecord, as_text
+from thoughtcycle.mind.base import Question, View
+from thoughtcycle.nodes.actions.base import Action, Outcome
+from thoughtcycle.nodes.actions.memory_save import Binding
+from thoughtcycle.nodes.actions.told import brief_list, did, heard
+from thoughtcycle.nodes.turn import Turn
+
+
+class UpdateItem(BaseModel):
+    """One memory and its new content, as a mind answers."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    id: Annotated[str, StringConstraints(min_length=1, max_length=200)] = Field(alias="_id")
+    content: Any
+    bindings: list[Binding] | None = Field(default=None, max_length=12)
+
+
+def items_by_rules(view: View) -> list[UpdateItem]:
+    """The recalled memories whose slot the message fills anew, or takes back."""
+    told = heard(view)
+    new = {fact.key: fact for fact in told.facts}
+    denied = {retraction.key for retraction in told.retractions}
+    action = MemoryUpdate()
+    items = []
+    for memory in view.recalled:
+        key = memory["key"]
+        if key in new and memory["content"] != new[key].content:
+            items.append(UpdateItem(_id=memory["id"], content=new[key].content, bindings=list(new[key].bindings)))
+        elif key in denied and key not in new:
+            content = action.say(view.language, "rules.no_longer", memory=memory["content"])
+            items.append(UpdateItem(_id=memory["id"], content=content))
+    return items
+
+
+def tell_by_rules(view: View) -> str:
+    """What is remembered from now on, in one line."""
+    action = MemoryUpdate()
+    step = view.steps[-1]
+    changed = [memory for memory in view.recalled if memory["id"] in step.get("found", ())]
+    if not changed:
+        return action.say(view.language, "rules.nothing")
+    return action.say(view.language, "rules.updated", memories=brief_list(changed))
+
+
+class MemoryUpdate(Action[list[UpdateItem]]):
+    """Changes memories that this thread has seen."""
+
+    name = "MemoryUpdate"
+    file = "memory_update"
+    writes = True
+    question: ClassVar = Question(
+        name="actions/memory_update#ask", role="reasoning", schema=list[UpdateItem], by_rules=items_by_rules
+    )
+    reply: ClassVar = Question(
+        name="actions/memory_update#tell", role="chat", schema=str, by_rules=tell_by_rules
+    )
+
+    def urgency(self, view: View) -> float:
+        told = heard(view)
+        changes = told.correction or bool(told.retractions)
+        return 0.8 if changes and not did(view, self.name) and items_by_rules(view) else 0.0
+
+    def input_key(self, given: list[UpdateItem]) -> Any:
+        return sorted([item.id, as_text(item.content)] for item in given)
+
+    async def act(self, given: list[UpdateItem], turn: Turn) -> Outcome:
+        allowed = {memory["id"] for memory in turn.state.get("recalled", ())}
+        longest = turn.services.limits.content_chars
+        items = [item for item in given if item.id in allowed and _usable(item, longest)]
+        refused = len(given) - len(items)
+        if not items:
+            section = "outcome.refused" if refused else "outcome.nothing"
+            return Outcome(self.say(turn.language, section, count=refused), "refused" if refused else "nothing")
+        self.status(turn, "status.writing")
+        changed: list[MemoryRecord] = []
+        for item in items:
+            changed.append(
+                await turn.memory.update(
+                    turn.user,
+                    item.id,
+                    content=item.content,
+                    bindings=item.bindings,
+                    cycle=turn.state.get("cycle_id"),
+                )
+            )
+        return Outcome(
+            self.say(turn.language, "outcome", count=len(changed), refused=refused),
+            found=[record.id for record in changed],
+            recalled=turn.with_recalled(changed),
+        )
+
+
+def _usable(item: UpdateItem, longest: int) -> bool:
+    return 0 < len(as_text(item.content).strip()) <= longest

@@ -1,0 +1,77 @@
+"""The single place where action names live: found, not listed. Nodes, edges, prompt and CLI follow from it."""
+
+import inspect
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+import thoughtcycle.nodes.actions as own
+from thoughtcycle.mind.base import ActionCard, View
+from thoughtcycle.nodes.actions.base import Action
+from thoughtcycle.nodes.context import Context
+from thoughtcycle.prompts.errors import InputRefused
+
+GROUP = "thoughtcycle.actions"
+"""Entry point group; the entry's name is the action's name, its value the Action subclass."""
+
+
+class Registry(Mapping[str, Action[Any]]):
+    """The actions of one graph by name; those that end the cycle come last."""
+
+    def __init__(self, actions: Iterable[Action[Any]]) -> None:
+        ordered = sorted(actions, key=lambda action: (action.ends, action.name))
+        self._actions = {action.name: action for action in ordered}
+        if not any(action.ends for action in ordered):
+            raise InputRefused("no_ending_action")
+
+    def __getitem__(self, name: str) -> Action[Any]:
+        return self._actions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._actions)
+
+    def __len__(self) -> int:
+        return len(self._actions)
+
+    def enabled(self, context: Context) -> list[Action[Any]]:
+        """What the router may pick in this run."""
+        off = {name.casefold() for name in context.disabled_actions}
+        return [
+            action
+            for action in self.values()
+            if action.name.casefold() not in off and not (context.incognito and action.writes)
+        ]
+
+    def cards(self, view: View, context: Context) -> list[ActionCard]:
+        """The enabled actions as the router is told of them."""
+        return [
+            ActionCard(action.name, action.when(view.language), action.urgency(view))
+            for action in self.enabled(context)
+        ]
+
+
+def discover(disabled: Iterable[str] = ()) -> Registry:
+    """Our own actions and those that installed packages offer; one of a package replaces ours of its name.
+
+    `disabled` names are left out of this deployment. InputRefused when an entry point is no action.
+    """
+    found = {action.name: action for action in (*_own(), *_installed())}
+    off = {name.casefold() for name in disabled}
+    return Registry(action for action in found.values() if action.name.casefold() not in off)
+
+
+def _own() -> Iterator[Action[Any]]:
+    for module in pkgutil.iter_modules(own.__path__, f"{own.__name__}."):
+        for _, kind in inspect.getmembers(import_module(module.name), inspect.isclass):
+            if issubclass(kind, Action) and kind.__module__ == module.name and not inspect.isabstract(kind):
+                yield kind()
+
+
+def _installed() -> Iterator[Action[Any]]:
+    for entry in entry_points(group=GROUP):
+        kind = entry.load()
+        if not (inspect.isclass(kind) and issubclass(kind, Action)):
+            raise InputRefused("not_an_action", entry=entry.value)
+        yield kind()

@@ -1,0 +1,54 @@
+"""What the rules of several actions read out of a view: what was heard, found and still missing (pure)."""
+
+from collections.abc import Iterable
+
+from thoughtcycle.memory.records import Recalled
+from thoughtcycle.mind.base import View
+from thoughtcycle.mind.language.understanding import Understanding, understand
+
+
+def heard(view: View) -> Understanding:
+    """The user's message as the rules understand it."""
+    return understand(view.message, language=view.language, now=view.now)
+
+
+def wants_known(told: Understanding) -> bool:
+    """Whether memory has to be searched before anything else can be done."""
+    return bool(told.asked or told.forget or told.correction or told.retractions)
+
+
+def has_key(memory: Recalled, keys: Iterable[str]) -> bool:
+    """Whether a memory's key is one of `keys` or lies below one (`taste` covers `taste:coentro`)."""
+    own = memory["key"] or ""
+    return any(own == key or own.startswith(f"{key}:") for key in keys)
+
+
+def found_now(view: View) -> list[Recalled]:
+    """The memories that this cycle's searches found and that answer what was asked.
+
+    Where the topic is known by its keys, a memory with another key is no answer.
+    """
+    told = heard(view)
+    ids = {id for step in view.steps if step["action"] == "MemorySearch" for id in step.get("found", ())}
+    found = [memory for memory in view.recalled if memory["id"] in ids]
+    keys = told.forget_keys or told.asked_keys
+    if not keys:
+        return found
+    return [memory for memory in found if memory["key"] is None or has_key(memory, keys)]
+
+
+def did(view: View, action: str) -> bool:
+    """Whether that action has already run in this cycle."""
+    return any(step["action"] == action for step in view.steps)
+
+
+def topics(view: View) -> str:
+    """What the user asked about, as a phrase."""
+    told = heard(view)
+    wanted = [topic for topic in (*told.asked, *told.forget) if topic != "*"]
+    return ", ".join(dict.fromkeys(wanted))
+
+
+def brief_list(memories: Iterable[Recalled]) -> str:
+    """Memories on one line."""
+    return "; ".join(memory["content"].rstrip(".") for memory in memories)

@@ -1,0 +1,90 @@
+"""What one run is told by its caller, adapted and checked once, at the edge."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from langgraph.runtime import Runtime
+
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.prompts.loader import LANGUAGES
+
+
+@dataclass(frozen=True)
+class Context:
+    """Who is talking and how the run shall behave. JSON-plain: Studio makes a form of it."""
+
+    user_id: str = ""
+    """Whose memory this is. Where the server authenticates, its user counts and this is ignored."""
+    channel: str = "chat"
+    """Where the message came in."""
+    language: str = "auto"
+    """`pt`, `en`, or `auto`: that of the message."""
+    time_zone: str = "UTC"
+    """IANA name, e.g. America/Sao_Paulo; relative dates are read in it."""
+    persona: str = "Katherine"
+    """The assistant's name."""
+    smart_context: bool | None = None
+    """Show summaries of other chats; None: the stored setting."""
+    incognito: bool = False
+    """Memory is read, nothing is written but the thread's own checkpoints."""
+    disabled_actions: list[str] = field(default_factory=list)
+    """Names of actions that the router must not see in this run."""
+    max_steps: int | None = None
+    """Decisions in this run, 1 to 50; None: the deployment's limit."""
+    explain_actions: bool = True
+    """Say in a short text what each memory action found or changed."""
+
+
+ContextSource = Callable[[Any], Context]
+"""Makes our context out of whatever `runtime.context` is in somebody else's graph."""
+
+_NAMES = tuple(entry.name for entry in fields(Context))
+
+
+def adapt(given: Any) -> Context:
+    """`given` as a Context: None, ours, a mapping, or any object with attributes of the same names."""
+    if isinstance(given, Context):
+        return given
+    if given is None:
+        return Context()
+    if isinstance(given, Mapping):
+        found = {name: given[name] for name in _NAMES if name in given}
+    else:
+        found = {name: getattr(given, name) for name in _NAMES if hasattr(given, name)}
+    return Context(**found)
+
+
+def check(context: Context) -> Context:
+    """The same context; raises InputRefused or NotAllowed at the first value that cannot be used."""
+    if not isinstance(context.user_id, str) or not context.user_id.strip() or len(context.user_id) > 200:
+        raise NotAllowed("no_user")
+    if context.language not in ("auto", *LANGUAGES):
+        raise InputRefused("unknown_language", language=context.language)
+    check_time_zone(context.time_zone)
+    if context.max_steps is not None and not 1 <= context.max_steps <= 50:
+        raise InputRefused("bad_setting", name="max_steps", expected="1..50", value=context.max_steps)
+    return context
+
+
+def check_time_zone(name: str) -> ZoneInfo:
+    """The zone of that IANA name; InputRefused when there is none."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:  # ZoneInfoNotFoundError is a KeyError
+        raise InputRefused("unknown_time_zone", zone=name) from error
+
+
+def of_run(runtime: Runtime[Any], source: ContextSource, single_user: str | None) -> Context:
+    """The checked context of a run.
+
+    The server's authenticated user wins over any `user_id` that the client sent; without either, a
+    single-user deployment gives its user; else NotAllowed.
+    """
+    context = source(runtime.context)
+    server = runtime.server_info
+    identity = server.user.identity if server and server.user else None
+    user = identity or context.user_id or single_user or ""
+    values = {name: getattr(context, name) for name in _NAMES} | {"user_id": user}
+    return check(Context(**values))

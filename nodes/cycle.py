@@ -1,0 +1,28 @@
+"""Opening a cycle of the transcript: shared by the cycle proper and by commands."""
+
+from thoughtcycle.memory.records import Cycle, CycleMessage
+from thoughtcycle.nodes.message import user_message
+from thoughtcycle.nodes.turn import Turn
+
+
+async def open_cycle(turn: Turn, tip: str | None) -> Cycle | None:
+    """The durable record of this exchange; None in incognito, where nothing is written.
+
+    Its parent is `tip`, the thread's own, where its state is kept; else the chat's.
+    Where the branch leaves the chat's live path, memories of the left path are hidden, reversibly.
+    """
+    if turn.context.incognito:
+        return None
+    chat = await turn.memory.claim_chat(turn.user, turn.chat)
+    parent = tip if turn.kept else chat.tip
+    message = user_message(turn.state["messages"])
+    cycle = await turn.memory.open_cycle(
+        turn.user,
+        turn.chat,
+        CycleMessage(id=message.id or turn.execution, role="user", text=message.text, at=turn.services.clock()),
+        parent=parent,
+        channel=turn.context.channel,
+    )
+    if parent != chat.tip:
+        await turn.memory.settle_branches(turn.user, turn.chat, cycle.id)
+    return cycle

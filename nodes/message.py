@@ -1,0 +1,52 @@
+"""The user's message of this turn: found in the state, cleaned, refused when it cannot be used."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from thoughtcycle.prompts.errors import InputRefused
+
+_KEPT_CONTROLS = "\n\t"
+_MOSTLY = 0.1
+"""Share of control characters above which a text is taken for binary data."""
+
+
+def user_message(messages: Sequence[BaseMessage]) -> HumanMessage:
+    """The newest message of the user; InputRefused when the input has none."""
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            return message
+    raise InputRefused("no_message")
+
+
+def clean(text: str, *, longest: int) -> str:
+    """`text` without control characters and surrounding space.
+
+    Raises InputRefused when it is empty, longer than `longest` characters, or binary.
+    """
+    if len(text) > longest:
+        raise InputRefused("message_too_long", length=len(text), longest=longest)
+    kept = "".join(character for character in text if _is_text(character))
+    if len(text) - len(kept) > _MOSTLY * len(text):
+        raise InputRefused("message_binary")
+    stripped = kept.strip()
+    if not stripped:
+        raise InputRefused("message_empty")
+    return stripped
+
+
+def _is_text(character: str) -> bool:
+    if character in _KEPT_CONTROLS:
+        return True
+    return character != "\ufffd" and unicodedata.category(character) not in ("Cc", "Cs")
+
+
+_COMMAND = re.compile(r"/(lembrar|remember)(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
+
+
+def command_query(text: str) -> str | None:
+    """What `/lembrar <query>` asks for ("" without a query); None when the text is no command."""
+    match = _COMMAND.fullmatch(text)
+    return (match[2] or "").strip() if match else None

@@ -1,0 +1,66 @@
+"""Opens the cycle durably and recalls, unasked, what the message is about; no chat model is called."""
+
+from collections.abc import Collection, Sequence
+
+from thoughtcycle.memory.briefing import compact
+from thoughtcycle.memory.records import MemoryHit, Utterance
+from thoughtcycle.mind.language.understanding import topics_of
+from thoughtcycle.nodes import window
+from thoughtcycle.nodes.cycle import open_cycle
+from thoughtcycle.nodes.message import user_message
+from thoughtcycle.nodes.state import Briefing, StateUpdate
+from thoughtcycle.nodes.turn import Turn
+
+
+async def recall(turn: Turn) -> StateUpdate:
+    """The window, the memory block and what it shows; the cycle stands before anything is answered."""
+    cycle = await open_cycle(turn, turn.state.get("parent"))
+    hits = await passive_hits(turn)
+    briefing = brief(turn, hits)
+    shown = [hit.record for hit in hits if hit.record.id in briefing["shown"]]
+    return {
+        "cycle_id": cycle.id if cycle else None,
+        "window": await recent_window(turn, cycle.parent if cycle else None),
+        "briefing": briefing,
+        "recalled": turn.with_recalled(shown),
+    }
+
+
+async def passive_hits(turn: Turn) -> list[MemoryHit]:
+    """What the message is about, by rules and one embedding."""
+    limits = turn.services.limits
+    if not limits.briefing_facts:
+        return []
+    query = window.clip(turn.message, 2_000)
+    query = " ".join([query, *topics_of(query, turn.language)])
+    return await turn.memory.search(turn.user, query, limit=limits.briefing_facts)
+
+
+def brief(turn: Turn, hits: Sequence[MemoryHit]) -> Briefing:
+    """The memory block within its budget, and its account."""
+    made = compact(
+        hits, heading=turn.texts("cycle")["memory_heading"], tokens=turn.services.limits.briefing_tokens
+    )
+    return Briefing(text=made.text, shown=list(made.shown), left_out=made.left_out, tokens=made.tokens)
+
+
+async def recent_window(turn: Turn, tip: str | None) -> list[Utterance]:
+    """The last complete cycles before this one: from the transcript, else from the thread's messages."""
+    limits = turn.services.limits
+    recent: list[Utterance] = []
+    if tip is not None:
+        cycles = await turn.memory.conversation(turn.user, turn.chat, limit=limits.window_cycles, tip=tip)
+        recent = window.of_cycles(cycles)
+    if not recent:
+        messages = turn.state["messages"]
+        before = messages[: messages.index(user_message(messages))]
+        recent = window.of_messages(before, limits.window_cycles)
+    hidden = await turn.memory.hidden(turn.user)
+    words = [text for record in hidden for text in (record.source.words, record.text)]
+    return window.fit(window.mask(recent, words), limits.window_tokens)
+
+
+async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
+    """Window and memory block of this turn made again, after the memories `without` were hidden."""
+    hits = [hit for hit in await passive_hits(turn) if hit.record.id not in without]
+    return {"briefing": brief(turn, hits), "window": await recent_window(turn, turn.state.get("parent"))}

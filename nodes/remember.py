@@ -1,0 +1,51 @@
+"""Closes the cycle durably: one write with reply, steps and the mark that formation is pending."""
+
+from langchain_core.messages import RemoveMessage
+
+from thoughtcycle.memory.records import CycleMessage
+from thoughtcycle.nodes.envelope import flagged, role_of
+from thoughtcycle.nodes.state import StateUpdate
+from thoughtcycle.nodes.turn import Turn
+
+
+async def remember(turn: Turn) -> StateUpdate:
+    """Writes the reply as a variant of this execution and lets old messages leave the state."""
+    cycle = turn.state.get("cycle_id")
+    if cycle and not turn.context.incognito:
+        steps = turn.state.get("steps", [])
+        command = bool(steps) and steps[0]["action"].startswith("/")
+        messages = replies(turn)
+        await turn.memory.close_cycle(
+            turn.user,
+            cycle,
+            execution=turn.execution,
+            messages=messages,
+            steps=steps,
+            cut=any(step["status"] == "cut" for step in steps),
+            formation="none" if command else "pending",
+        )
+    return {"messages": trimmed(turn)}
+
+
+def replies(turn: Turn) -> list[CycleMessage]:
+    """All that was answered to the user's message, in the order in which it was seen."""
+    said: list[CycleMessage] = []
+    for message in reversed(turn.state["messages"]):
+        if role_of(message) == "user":
+            break
+        said.append(
+            CycleMessage(
+                id=message.id or turn.execution,
+                role=role_of(message),
+                text=message.text,
+                at=turn.services.clock(),
+                chat_history=flagged(message),
+            )
+        )
+    return said[::-1]
+
+
+def trimmed(turn: Turn) -> list[RemoveMessage]:
+    """Removals of what exceeds the state's share of messages; the transcript has them."""
+    beyond = turn.state["messages"][: -turn.services.limits.state_messages]
+    return [RemoveMessage(id=message.id) for message in beyond if message.id]

@@ -1,0 +1,76 @@
+"""Decides the next action by name (TC-4); the cycle ends politely when it cannot."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+
+from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.streaming import speak
+from thoughtcycle.nodes.command import REMEMBER
+from thoughtcycle.nodes.actions.registry import Registry
+from thoughtcycle.nodes.state import StateUpdate
+from thoughtcycle.nodes.turn import Turn
+
+_LAST_STEPS = 4
+"""Super-steps that closing takes: router, ending action, remember, and one to spare."""
+
+
+def decide_by_rules(view: View) -> str | None:
+    """The enabled action that the rules call for most; the first of equals."""
+    return max(view.actions, key=lambda card: card.urgency).name if view.actions else None
+
+
+DECIDE = Question(name="router#ask", role="reasoning_heavy", schema=str, by_rules=decide_by_rules)
+DECIDE_AGAIN = Question(name="router#ask_again", role="reasoning_heavy", schema=str, by_rules=decide_by_rules)
+
+
+async def router(turn: Turn, actions: Registry) -> StateUpdate:
+    """One decision; at most `max_steps` of them in a cycle, and never a recursion error."""
+    if turn.state.get("failure"):
+        return {"next_action": REMEMBER}
+    enabled = [action.name for action in actions.enabled(turn.context)]
+    if not enabled:
+        return await _end(turn, "no_action")
+    if _out_of_steps(turn):
+        closing = next((name for name in reversed(enabled) if actions[name].ends and name == "Finish"), None)
+        return {"next_action": closing} if closing else await _end(turn, "out_of_steps")
+    turn.status(turn.texts("router")["status"])
+    view = turn.view()
+    view = turn.view(actions.cards(view, turn.context))
+    for question in (DECIDE, DECIDE_AGAIN):
+        answer = await turn.mind.ask(question, view)
+        if name := resolve(answer, enabled):
+            return {"next_action": name}
+    return await _end(turn, "lost")
+
+
+def _out_of_steps(turn: Turn) -> bool:
+    limit = turn.context.max_steps or turn.services.limits.max_steps
+    return len(turn.state.get("steps", ())) >= limit or turn.state.get("remaining_steps", 99) <= _LAST_STEPS
+
+
+async def _end(turn: Turn, section: str) -> StateUpdate:
+    said = await speak(turn.texts("router")[section], chat_history=False)
+    return {"messages": [said], "next_action": REMEMBER}
+
+
+def resolve(answer: str, names: Collection[str]) -> str | None:
+    """The one action that a sloppy answer names: case, quotes, punctuation and a sentence around do not matter.
+
+    None when it names no action or more than one.
+    """
+    by_form: Mapping[str, str] = {_form(name): name for name in names}
+    if exact := by_form.get(_form(answer)):
+        return exact
+    words = [_form(word) for word in re.split(r"[^\w]+", _spelled(answer))]
+    pairs = [first + second for first, second in zip(words, words[1:], strict=False)]
+    named = {by_form[form] for form in (*words, *pairs) if form in by_form}
+    return named.pop() if len(named) == 1 else None
+
+
+def _spelled(text: str) -> str:
+    return unicodedata.normalize("NFKD", text)
+
+
+def _form(text: str) -> str:
+    return re.sub(r"[\W_]+", "", _spelled(text)).casefold()

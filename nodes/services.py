@@ -1,0 +1,26 @@
+"""What the steps need beside state and context; bound once, when a graph is built."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import utc_now
+from thoughtcycle.mind.base import Mind
+from thoughtcycle.nodes.limits import Limits
+
+
+@dataclass(frozen=True)
+class Services:
+    """The memory, the mind, and how far each may go."""
+
+    memory: Memory
+    mind: Mind
+    limits: Limits = field(default_factory=Limits)
+    single_user: str | None = None
+    """The user of a deployment that has only one; None: every run must name its user."""
+    clock: Callable[[], datetime] = utc_now
+
+
+Provider = Callable[[], Awaitable[Services]]
+"""Gives the services of the running event loop; opening them does no I/O on the loop."""

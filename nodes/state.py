@@ -1,0 +1,59 @@
+"""What a thread carries from step to step: small, plain JSON, no vectors, no documents."""
+
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from langgraph.managed import RemainingSteps
+from typing_extensions import TypedDict
+
+from thoughtcycle.memory.records import Recalled, Step, Utterance
+
+
+class InputState(TypedDict):
+    """What a caller sends: the user's message."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class Briefing(TypedDict):
+    """The memory block of this turn and its account (BY-7)."""
+
+    text: str
+    shown: list[str]
+    left_out: int
+    tokens: int
+
+
+class State(InputState):
+    """The thread's state. `messages` holds dialogue only."""
+
+    cycle_id: str | None
+    """The running cycle, else the last one: the tip of this branch. None until the cycle is opened."""
+    parent: str | None
+    """The tip of this branch when the turn began."""
+    chat_id: str
+    language: str
+    """The language of this turn."""
+    window: list[Utterance]
+    """The recent messages before this turn, as prompts may show them."""
+    steps: list[Step]
+    """What this cycle did; reset at each user message."""
+    next_action: str
+    recalled: list[Recalled]
+    """Memories that this thread has seen and may therefore change."""
+    briefing: Briefing
+    failure: str | None
+    """Set when a step could not go on: the cycle ends."""
+    remaining_steps: RemainingSteps
+
+
+class OutputState(InputState):
+    """What a caller gets back."""
+
+    steps: list[Step]
+    recalled: list[Recalled]
+
+
+StateUpdate = dict[str, Any]
+"""A node's partial update; LangGraph drops unknown keys silently, so a test compares them with State."""

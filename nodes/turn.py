@@ -1,0 +1,152 @@
+"""One step's view of the running turn: state, context and services together."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from langgraph.types import StreamWriter
+
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import MemoryRecord, Recalled, Utterance, new_id
+from thoughtcycle.mind.base import ActionCard, Mind, View
+from thoughtcycle.nodes import envelope
+from thoughtcycle.nodes.context import Context, ContextSource, of_run
+from thoughtcycle.nodes.message import user_message
+from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.state import State
+from thoughtcycle.prompts.loader import Language, Texts, texts
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a step may look at and use."""
+
+    state: State
+    context: Context
+    services: Services
+    chat: str
+    embedded: bool
+    """Part of another graph whose call gives it a fresh state."""
+    kept: bool
+    """Whether the thread's state survives the run, so that its `cycle_id` is the tip of the branch."""
+    execution: str
+    write: StreamWriter
+
+    @property
+    def memory(self) -> Memory:
+        return self.services.memory
+
+    @property
+    def mind(self) -> Mind:
+        return self.services.mind
+
+    @property
+    def user(self) -> str:
+        return self.context.user_id
+
+    @property
+    def language(self) -> Language:
+        """The language of this turn, settled by its first step."""
+        return "en" if self.state.get("language") == "en" else "pt"
+
+    @property
+    def message(self) -> str:
+        return user_message(self.state["messages"]).text
+
+    def texts(self, name: str, package: str = "thoughtcycle.prompts") -> Texts:
+        return texts(self.language, name, package)
+
+    def now(self) -> datetime:
+        """The time now in the user's time zone."""
+        return self.services.clock().astimezone(ZoneInfo(self.context.time_zone))
+
+    def status(self, text: str) -> None:
+        """Streams a status line."""
+        self.write(envelope.status(text))
+
+    def show(self, record: MemoryRecord) -> None:
+        """Streams a recalled memory."""
+        self.write(envelope.memory(record.content, record.id))
+
+    def view(self, actions: Iterable[ActionCard] = ()) -> View:
+        """What a mind may see now."""
+        state = self.state
+        return View(
+            message=self.message,
+            now=self.now(),
+            language=self.language,
+            persona=self.context.persona,
+            history=tuple(state.get("window", ())),
+            shown=tuple(self.shown()),
+            steps=tuple(state.get("steps", ())),
+            recalled=tuple(state.get("recalled", ())),
+            briefing=state["briefing"]["text"] if state.get("briefing") else "",
+            actions=tuple(actions),
+        )
+
+    def shown(self) -> list[Utterance]:
+        """What was said in this cycle after the user's message."""
+        said = []
+        for message in reversed(self.state["messages"]):
+            if envelope.role_of(message) == "user":
+                break
+            said.append(
+                Utterance(
+                    role=envelope.role_of(message),
+                    content=message.text,
+                    chat_history=envelope.flagged(message),
+                )
+            )
+        return said[::-1]
+
+    def with_recalled(self, records: Iterable[MemoryRecord]) -> list[Recalled]:
+        """The thread's recalled memories with `records` as the newest, the oldest dropped (at most `limits.recalled`)."""
+        fresh = {record.id: short_form(record) for record in records}
+        former = [known for known in self.state.get("recalled", ()) if known["id"] not in fresh]
+        return [*former, *fresh.values()][-self.services.limits.recalled :]
+
+
+def short_form(record: MemoryRecord) -> Recalled:
+    """A memory as the thread's state and the prompts carry it."""
+    return Recalled(
+        id=record.id,
+        content=" ".join(record.text.split())[:400],
+        kind=record.kind,
+        key=record.key,
+        at=record.valid_from.date().isoformat(),
+    )
+
+
+def open_turn(state: State, runtime: Runtime[Any], services: Services, source: ContextSource) -> Turn:
+    """The turn as this step sees it; NotAllowed or InputRefused when the context cannot be used."""
+    thread, path, kept = _place(runtime)
+    chat = "/".join([thread, *path]) if thread else state.get("chat_id") or f"run-{new_id()}"
+    execution = runtime.execution_info.checkpoint_id if runtime.execution_info else new_id()
+    return Turn(
+        state=state,
+        context=of_run(runtime, source, services.single_user),
+        services=services,
+        chat=chat,
+        embedded=bool(path),
+        kept=kept,
+        execution=execution,
+        write=runtime.stream_writer,
+    )
+
+
+def _place(runtime: Runtime[Any]) -> tuple[str | None, list[str], bool]:
+    """Thread id, the names of the graphs around this one, and whether this graph's state is kept.
+
+    A namespace is `outer:task|inner:task|node:task`: the last part is the node itself, and a part
+    without a task id belongs to a subgraph compiled with its own persistent state.
+    """
+    configurable = get_config().get("configurable", {})
+    thread = configurable.get("thread_id")
+    *around, _ = str(configurable.get("checkpoint_ns", "")).split("|")
+    info = runtime.execution_info
+    persistent = bool(info and info.thread_id) and not any(":" in part for part in around)
+    return (str(thread) if thread else None), [part.split(":")[0] for part in around], persistent
