@@ -82,7 +82,7 @@ def superseded(rows: Iterable[Row]) -> list[Key]:
 
 
 def _begins_turn(row: Row, root: Mapping[str, Row]) -> bool:
-    """An input; or, of a turn that left only its last checkpoint, a step that does not follow its parent's."""
+    """An input; or, of a turn that left only its last checkpoint, a step beyond its parent's next."""
     if row.source == "input":
         return True
     parent = root.get(row.parent) if row.parent else None
