@@ -84,11 +84,19 @@ class Mind(ABC):
 
     @abstractmethod
     async def reply(
-        self, question: Question[str], view: View, *, chat_history: bool, modal: str = "text"
+        self,
+        question: Question[str],
+        view: View,
+        *,
+        chat_history: bool,
+        modal: str = "text",
+        on_text: Callable[[str], None] | None = None,
     ) -> AIMessage:
         """A text for the user, streamed on the way through LangChain's callbacks.
 
         The message carries the envelope (TC-1) in `additional_kwargs`; the run's metadata carries it too.
+        `on_text` is called with every piece just before it leaves, so that a caller that is cancelled
+        still knows what was said.
         A failure after the first token gives what there is, marked `additional_kwargs["cut"] = True`;
         a failure before it raises ModelFailed.
         """

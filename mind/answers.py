@@ -1,0 +1,125 @@
+"""From what a model wrote to what was asked for: without its thoughts, as valid data."""
+
+import json
+import re
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+OPEN, CLOSE = "<think>", "</think>"
+
+_FENCED = re.compile(r"\A```[\w-]*\s*\n(.*?)\n?\s*```\Z", re.DOTALL)
+_START = re.compile(r"[\[{]")
+
+
+class Unusable(Exception):
+    """The answer does not fit the schema; the text says why, for the model."""
+
+
+class ThoughtFilter:
+    """Takes `<think>…</think>` out of a text that arrives in pieces.
+
+    A block that opens the text and never closes is a thought to its end; one that is opened later
+    and never closes was text that talks about the tag, and is given back by `finish`.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._thinking = False
+        self._said = False
+
+    def feed(self, piece: str) -> str:
+        """The part of all pieces so far that may be shown now and was not yet."""
+        self._held += piece
+        shown = ""
+        while step := self._advance():
+            shown += step[0]
+        return self._showing(shown)
+
+    def finish(self) -> str:
+        """What was held back and turned out to be text."""
+        rest = self._held
+        if self._thinking:
+            rest = OPEN + rest if self._said else ""
+        self._held, self._thinking = "", False
+        return self._showing(rest)
+
+    def _advance(self) -> tuple[str] | None:
+        """Moves past one tag, or to the last character that cannot begin one; None when stuck."""
+        tag = CLOSE if self._thinking else OPEN
+        at = self._held.find(tag)
+        if at >= 0:
+            before, self._held = self._held[:at], self._held[at + len(tag) :]
+            shown = "" if self._thinking else self._showing(before)
+            self._thinking = not self._thinking
+            return (shown,)
+        if self._thinking or not self._held:
+            return None
+        keep = _beginning_of(tag, self._held)
+        free, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
+        return (self._showing(free),) if free else None
+
+    def _showing(self, text: str) -> str:
+        """`text` without the blank space that a thought leaves at the start."""
+        shown = text if self._said else text.lstrip()
+        self._said = self._said or bool(shown)
+        return shown
+
+
+def _beginning_of(tag: str, text: str) -> int:
+    """How many characters at the end of `text` may be the beginning of `tag`."""
+    return next((n for n in range(min(len(tag) - 1, len(text)), 0, -1) if text.endswith(tag[:n])), 0)
+
+
+def without_thoughts(text: str) -> str:
+    """`text` without what the model thought before answering, stripped.
+
+    Some servers keep the opening tag in their template: then only the closing one arrives.
+    """
+    if CLOSE in text and OPEN not in text:
+        text = text.partition(CLOSE)[2]
+    sieve = ThoughtFilter()
+    return (sieve.feed(text) + sieve.finish()).strip()
+
+
+def unfenced(text: str) -> str:
+    """`text` without a code fence around the whole of it."""
+    fenced = _FENCED.match(text)
+    return fenced[1].strip() if fenced else text
+
+
+def parse(answer: str, schema: Any) -> Any:
+    """What `answer` says, valid by `schema`; for `str` the stripped text.
+
+    Raises Unusable; never returns half of an answer.
+    """
+    text = unfenced(without_thoughts(answer))
+    if not text:
+        raise Unusable("the answer is empty")
+    if schema is str:
+        return text
+    try:
+        return TypeAdapter(schema).validate_python(_json(text))
+    except ValidationError as error:
+        raise Unusable(_told(error)) from None
+
+
+def _json(text: str) -> Any:
+    """The one JSON value of `text`; words around it are passed over, a second value is not."""
+    start = _START.search(text)
+    try:
+        if start is None:
+            return json.loads(text)
+        value, end = json.JSONDecoder().raw_decode(text, start.start())
+    except json.JSONDecodeError as error:
+        raise Unusable(f"not valid JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise Unusable("the JSON is nested too deeply") from None
+    if _START.search(text, end):
+        raise Unusable("there is more than one JSON value")
+    return value
+
+
+def _told(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_input=False, include_context=False)[:5]
+    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'answer'}: {each['msg']}" for each in problems)

@@ -1,0 +1,148 @@
+"""The mind that asks language models, one per role (TC-14)."""
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+
+from thoughtcycle.mind.answers import Unusable, parse
+from thoughtcycle.mind.base import Mind, Question, Usage, View
+from thoughtcycle.mind.calls import ModelCall, Seat
+from thoughtcycle.mind.clients import Clients
+from thoughtcycle.mind.prompting import ask_prompt, clip, repair_request, reply_prompt
+from thoughtcycle.mind.roles import (
+    BACKGROUND_TIMEOUT,
+    ROLES,
+    TIMEOUT,
+    Endpoint,
+    ModelRole,
+    ModelSettings,
+    host_of,
+)
+from thoughtcycle.mind.streaming import OnText, deliver
+from thoughtcycle.prompts.errors import ModelFailed
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+_BAD_ANSWER_TOKENS = 500
+"""How much of an unusable answer is shown to the model that shall repair it."""
+
+
+class LLMMind(Mind):
+    """Puts questions to chat models; what they answer is data, validated before it is used.
+
+    A call gets `timeouts` seconds per attempt, one retry after a transient failure, then the
+    fallback model; an answer that does not fit gets one request to repair it.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[ModelRole, BaseChatModel],
+        *,
+        timeouts: Mapping[ModelRole, float] | None = None,
+        fallback: BaseChatModel | None = None,
+    ) -> None:
+        """Any LangChain chat models; `background` may be missing, `reasoning` then serves it.
+
+        Raises ValueError when another role has no model.
+        """
+        served = dict(models)
+        if "reasoning" in served:
+            served.setdefault("background", served["reasoning"])
+        if missing := [role for role in ROLES if role not in served]:
+            raise ValueError(f"no model for the roles {missing}")
+        seconds = {"background": BACKGROUND_TIMEOUT, **(timeouts or {})}
+        self._seats = {role: _seat(role, served[role], seconds.get(role, TIMEOUT)) for role in ROLES}
+        self._fallback = (_seat("fallback", fallback, TIMEOUT),) if fallback else ()
+        self._clients: Clients | None = None
+
+    @classmethod
+    def from_settings(cls, settings: ModelSettings) -> "LLMMind":
+        """The mind that the settings describe; its clients are built when first asked.
+
+        Close it with `aclose`, on the event loop that used it.
+        """
+        mind, clients = cls.__new__(cls), Clients()
+        mind._seats = {role: _built(settings.endpoint(role), clients) for role in ROLES}
+        fallback = settings.fallback_endpoint()
+        mind._fallback = (_built(fallback, clients),) if fallback else ()
+        mind._clients = clients
+        return mind
+
+    async def aclose(self) -> None:
+        """Closes the connections that this mind opened; injected models are left alone."""
+        if self._clients:
+            await self._clients.aclose()
+
+    async def ask(self, question: Question[T], view: View) -> T:
+        """See Mind.ask; the run is tagged `nostream`, and the request itself is not streamed."""
+        messages = ask_prompt(question, view)
+        answer = await self._answer(question, view, messages)
+        try:
+            return self._parsed(question, answer)
+        except Unusable as problem:
+            _log.info("the answer to %s is unusable, asked again", question.name)
+            request = repair_request(view.language, str(problem))
+        bad = clip(answer, _BAD_ANSWER_TOKENS, view.language)
+        repair: list[BaseMessage] = [*messages, AIMessage(bad), HumanMessage(request)]
+        answer = await self._answer(question, view, repair)
+        try:
+            return self._parsed(question, answer)
+        except Unusable:
+            endpoint = self._seats[question.role].endpoint
+            raise ModelFailed("model_answer", **endpoint.named, question=question.name) from None
+
+    async def reply(
+        self,
+        question: Question[str],
+        view: View,
+        *,
+        chat_history: bool,
+        modal: str = "text",
+        on_text: OnText | None = None,
+    ) -> AIMessage:
+        """See Mind.reply."""
+        call = ModelCall(seats=self._candidates(question.role), on_text=on_text)
+        messages = reply_prompt(question, view)
+        said = await deliver(call, messages, chat_history=chat_history, modal=modal, name=question.name)
+        _record(question.role, said, view)
+        return said
+
+    async def _answer(self, question: Question[T], view: View, messages: list[BaseMessage]) -> str:
+        call = ModelCall(seats=self._candidates(question.role), disable_streaming=True)
+        config = RunnableConfig(run_name=question.name, tags=["nostream"])
+        said = await call.ainvoke(messages, config)
+        _record(question.role, said, view)
+        return said.text
+
+    def _candidates(self, role: ModelRole) -> tuple[Seat, ...]:
+        return (self._seats[role], *self._fallback)
+
+    @staticmethod
+    def _parsed(question: Question[T], answer: str) -> T:
+        value: T = parse(answer, question.schema)
+        return value
+
+
+def _seat(role: str, model: BaseChatModel, timeout: float) -> Seat:
+    """The seat of an injected model."""
+    named = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
+    address = getattr(model, "openai_api_base", None) or getattr(model, "base_url", None)
+    base_url = str(address) if address and host_of(str(address)) else None
+    return Seat(Endpoint(role, str(named), base_url=base_url, timeout=timeout), lambda: model)
+
+
+def _built(endpoint: Endpoint, clients: Clients) -> Seat:
+    return Seat(endpoint, partial(clients.chat, endpoint))
+
+
+def _record(role: str, said: AIMessage, view: View) -> None:
+    """Adds what a call cost, where the server told."""
+    if usage := said.usage_metadata:
+        model = said.response_metadata.get("model_name", "")
+        view.usage.append(Usage(role, model, usage["input_tokens"], usage["output_tokens"]))

@@ -1,0 +1,115 @@
+"""Texts on their way to the user: every text travels as a model's tokens do, in one envelope (TC-1)."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import RunnableConfig
+
+OnText = Callable[[str], None]
+CUT = "cut"
+"""The `finish_reason` of a reply that ended before it was complete."""
+
+_WORDS = re.compile(r"\s*\S+(?:\s+\Z)?|\s+\Z")
+
+
+def envelope(*, chat_history: bool, modal: str) -> dict[str, Any]:
+    """The keys that tell how a text is used and shown, as in a message's `additional_kwargs`."""
+    return {"chat_history": chat_history, "modal": modal}
+
+
+def pieces(text: str) -> list[str]:
+    """`text` word by word, nothing lost: the pieces joined are the text."""
+    return _WORDS.findall(text)
+
+
+class TextModel(BaseChatModel):
+    """A chat model that says the last message of its prompt, word by word."""
+
+    on_text: OnText | None = None
+    cache: bool = False
+
+    @property
+    def _llm_type(self) -> str:
+        return "text"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        text = "".join(chunk.text for chunk in self._stream(messages))
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        for piece in pieces(messages[-1].text) or [""]:
+            if self.on_text:
+                self.on_text(piece)
+            yield text_chunk(piece)
+        yield end_chunk("stop")
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in self._stream(messages):
+            yield chunk
+
+
+def text_chunk(text: str) -> ChatGenerationChunk:
+    """A piece of a reply."""
+    return ChatGenerationChunk(message=AIMessageChunk(content=text))
+
+
+def end_chunk(finish: str, usage: UsageMetadata | None = None, model: str = "") -> ChatGenerationChunk:
+    """What follows the last piece: why the reply ended, what it cost, who gave it."""
+    metadata = {"finish_reason": finish, **({"model_name": model} if model else {})}
+    return ChatGenerationChunk(
+        message=AIMessageChunk(content="", response_metadata=metadata, usage_metadata=usage)
+    )
+
+
+async def deliver(
+    model: BaseChatModel, messages: list[BaseMessage], *, chat_history: bool, modal: str, name: str
+) -> AIMessage:
+    """What `model` says to `messages`, streamed to whoever listens through LangChain's callbacks.
+
+    `ainvoke` with `stream=True` rather than `astream`: LangGraph's newer event protocol listens only to it.
+    The envelope rides in the run's metadata and on the final message, never on the pieces, because
+    keys of pieces are concatenated.
+    """
+    wrapped = envelope(chat_history=chat_history, modal=modal)
+    config = RunnableConfig(metadata=dict(wrapped), run_name=name)
+    said = await model.ainvoke(messages, config, stream=True)
+    cut = {"cut": True} if said.response_metadata.get("finish_reason") == CUT else {}
+    return AIMessage(
+        content=said.text,
+        id=said.id,
+        additional_kwargs={**wrapped, **cut},
+        response_metadata=said.response_metadata,
+        usage_metadata=said.usage_metadata,
+    )
+
+
+async def speak(
+    text: str, *, chat_history: bool, modal: str = "text", on_text: OnText | None = None, name: str = "speak"
+) -> AIMessage:
+    """Says a text that is already there, just as `Mind.reply` says a model's."""
+    model = TextModel(on_text=on_text)
+    return await deliver(model, [AIMessage(text)], chat_history=chat_history, modal=modal, name=name)

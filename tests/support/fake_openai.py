@@ -1,0 +1,299 @@
+"""A server that speaks OpenAI's protocol and says what a test told it to.
+
+    fake_openai.say("MemorySearch", '["nome"]', Reply("Olá, Ana!", cut_after=2), Status(429))
+
+Behaviours are used up in order, each by one chat request; `say(..., model="x")` queues them for the
+requests of one model (chat or embeddings). With nothing queued, `answer` decides; without it the
+server says 500 and why.
+"""
+
+import asyncio
+import base64
+import json
+import re
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+DIMENSIONS = 64
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A chat answer; tokens are its words."""
+
+    text: str
+    finish: str | None = "stop"
+    cut_after: int | None = None
+    """Drop the connection after so many tokens."""
+    end_after: int | None = None
+    """End cleanly but early after so many tokens: no finish_reason, no [DONE]."""
+    delay: float = 0.0
+    """Seconds before anything is sent."""
+    per_token: float = 0.0
+    """Seconds before each token but the first."""
+    hang_after: int | None = None
+    """Fall silent after so many tokens."""
+    usage: bool = True
+
+    @property
+    def tokens(self) -> list[str]:
+        words = re.findall(r"\s*\S+", self.text)
+        limit = min(
+            (n for n in (self.cut_after, self.end_after, self.hang_after) if n is not None), default=None
+        )
+        return words[:limit]
+
+    @property
+    def whole(self) -> bool:
+        return self.cut_after is None and self.end_after is None and self.hang_after is None
+
+
+@dataclass(frozen=True)
+class Status:
+    """An error answer; its body echoes the key, as some servers do."""
+
+    code: int
+    retry_after: str | None = None
+
+
+@dataclass(frozen=True)
+class Hang:
+    """No answer at all."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Any 200 answer, e.g. a web page."""
+
+    body: str
+    media_type: str = "text/html"
+
+
+Behaviour = Reply | Status | Hang | Raw | str
+
+
+@dataclass
+class Recorded:
+    """One request that arrived."""
+
+    path: str
+    body: dict[str, Any]
+    authorization: str
+    at: float = field(default_factory=time.monotonic)
+    first_chunk_at: float | None = None
+    """When the first token was handed to the connection (time.monotonic, same process)."""
+
+    @property
+    def model(self) -> str:
+        return str(self.body["model"])
+
+    @property
+    def stream(self) -> bool:
+        return bool(self.body.get("stream"))
+
+    def text(self, role: str) -> str:
+        """What the messages of `role` (system, user, assistant) say."""
+        said = [each["content"] for each in self.body.get("messages", []) if each["role"] == role]
+        return "\n".join(part if isinstance(part, str) else json.dumps(part) for part in said)
+
+
+class _Dropped(Exception):
+    """Raised in the middle of an answer: the server then drops the connection."""
+
+
+class FakeOpenAI:
+    """A context manager: the server runs in a thread while it is open."""
+
+    def __init__(self) -> None:
+        self.requests: list[Recorded] = []
+        self.answer: Callable[[Recorded], Behaviour] | None = None
+        self._queues: dict[str | None, deque[Behaviour]] = defaultdict(deque)
+        routes = [
+            Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            Route("/v1/embeddings", self._embeddings, methods=["POST"]),
+        ]
+        config = uvicorn.Config(Starlette(routes=routes), port=0, log_level="critical", lifespan="off")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+
+    def __enter__(self) -> "FakeOpenAI":
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.005)
+        self.port: int = self._server.servers[0].sockets[0].getsockname()[1]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = self._server.force_exit = True
+        self._thread.join(5)
+
+    @property
+    def url(self) -> str:
+        """The base URL, as a client wants it."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def say(self, *behaviours: Behaviour, model: str | None = None) -> None:
+        """Queues behaviours, for any chat request or for the requests of one model."""
+        self._queues[model].extend(behaviours)
+
+    def reset(self) -> None:
+        """Forgets all that was queued and recorded."""
+        self.requests.clear()
+        self._queues.clear()
+        self.answer = None
+
+    @property
+    def left(self) -> int:
+        """How many queued behaviours nobody asked for."""
+        return sum(map(len, self._queues.values()))
+
+    async def _recorded(self, request: Request) -> Recorded:
+        recorded = Recorded(request.url.path, await request.json(), request.headers.get("authorization", ""))
+        self.requests.append(recorded)
+        return recorded
+
+    async def _chat(self, request: Request) -> Response:
+        recorded = await self._recorded(request)
+        queue = self._queues[recorded.model] or self._queues[None]
+        behaviour = queue.popleft() if queue else self.answer(recorded) if self.answer else None
+        if behaviour is None:
+            asked = recorded.text("system")[:200]
+            return _error(500, f"the fake server has nothing to say to {recorded.model}: {asked!r}")
+        reply = Reply(behaviour) if isinstance(behaviour, str) else behaviour
+        if not isinstance(reply, Reply):
+            return await _refusal(reply, request, recorded)
+        await asyncio.sleep(reply.delay)
+        if recorded.stream:
+            return StreamingResponse(_events(reply, recorded), media_type="text/event-stream")
+        return await _plain(reply, request, recorded)
+
+    async def _embeddings(self, request: Request) -> Response:
+        recorded = await self._recorded(request)
+        queue = self._queues[recorded.model]
+        if queue and isinstance(behaviour := queue.popleft(), Status | Hang | Raw):
+            return await _refusal(behaviour, request, recorded)
+        given = recorded.body["input"]
+        rows = [vector(text) for text in ([given] if isinstance(given, str) else given)]
+        encode = _base64 if recorded.body.get("encoding_format") == "base64" else np.ndarray.tolist
+        data = [{"object": "embedding", "index": n, "embedding": encode(row)} for n, row in enumerate(rows)]
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        return JSONResponse({"object": "list", "model": recorded.model, "data": data, "usage": usage})
+
+
+def vector(text: str) -> np.ndarray:
+    """A unit vector that texts with common words share parts of."""
+    row = np.zeros(DIMENSIONS, dtype="<f4")
+    for word in re.findall(r"\w+", text.casefold()) or [""]:
+        row[crc32(word.encode()) % DIMENSIONS] += 1
+    return row / np.linalg.norm(row)
+
+
+def _base64(row: np.ndarray) -> str:
+    return base64.b64encode(row.astype("<f4").tobytes()).decode()
+
+
+def _error(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"error": {"message": message, "type": "fake"}}, status, headers)
+
+
+async def _refusal(behaviour: Status | Hang | Raw, request: Request, recorded: Recorded) -> Response:
+    if isinstance(behaviour, Raw):
+        return Response(behaviour.body, media_type=behaviour.media_type)
+    if isinstance(behaviour, Status):
+        headers = {"retry-after": behaviour.retry_after} if behaviour.retry_after else None
+        return _error(behaviour.code, f"raw body with {recorded.authorization}", headers)
+    return await _silence(request)
+
+
+async def _silence(request: Request) -> Response:
+    while not await request.is_disconnected():
+        await asyncio.sleep(0.01)
+    return Response()
+
+
+async def _plain(reply: Reply, request: Request, recorded: Recorded) -> Response:
+    if reply.hang_after is not None:
+        return await _silence(request)
+    message = {"role": "assistant", "content": "".join(reply.tokens)}
+    finish = reply.finish if reply.whole else None
+    body = _body(recorded, "chat.completion", [{"index": 0, "message": message, "finish_reason": finish}])
+    if reply.usage:
+        body["usage"] = _usage(recorded, reply)
+    recorded.first_chunk_at = time.monotonic()
+    if reply.cut_after is None:
+        return JSONResponse(body)
+    return StreamingResponse(_half(json.dumps(body)), media_type="application/json")
+
+
+async def _half(text: str) -> AsyncIterator[str]:
+    yield text[: len(text) // 2]
+    raise _Dropped
+
+
+async def _events(reply: Reply, recorded: Recorded) -> AsyncIterator[str]:
+    def event(delta: dict[str, Any], finish: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return _line(_body(recorded, "chat.completion.chunk", [choice]))
+
+    yield event({"role": "assistant", "content": ""})
+    for number, token in enumerate(reply.tokens):
+        if number:
+            await asyncio.sleep(reply.per_token)
+        recorded.first_chunk_at = recorded.first_chunk_at or time.monotonic()
+        yield event({"content": token})
+    if reply.hang_after is not None:
+        await asyncio.Event().wait()
+    if reply.cut_after is not None:
+        await asyncio.sleep(0)
+        raise _Dropped
+    if reply.end_after is not None:
+        return
+    yield event({}, reply.finish)
+    if reply.usage and (recorded.body.get("stream_options") or {}).get("include_usage"):
+        yield _line({**_body(recorded, "chat.completion.chunk", []), "usage": _usage(recorded, reply)})
+    yield "data: [DONE]\n\n"
+
+
+def _line(body: dict[str, Any]) -> str:
+    return f"data: {json.dumps(body)}\n\n"
+
+
+def _body(recorded: Recorded, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"id": "chatcmpl-1", "object": kind, "created": 1, "model": recorded.model, "choices": choices}
+
+
+def _usage(recorded: Recorded, reply: Reply) -> dict[str, int]:
+    given = len(" ".join(map(recorded.text, ("system", "user", "assistant"))).split())
+    said = len(reply.tokens)
+    return {"prompt_tokens": given, "completion_tokens": said, "total_tokens": given + said}
+
+
+@pytest.fixture(scope="session")
+def fake_openai_server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as server:
+        yield server
+
+
+@pytest.fixture
+def fake_openai(fake_openai_server: FakeOpenAI) -> Iterator[FakeOpenAI]:
+    """The server with nothing queued and nothing recorded."""
+    fake_openai_server.reset()
+    yield fake_openai_server
+    fake_openai_server.reset()
