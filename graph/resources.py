@@ -14,7 +14,7 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.mind.embeddings import build_embeddings
 from thoughtcycle.mind.llm import LLMMind
-from thoughtcycle.mind.roles import ModelSettings, load_model_settings
+from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.services import Services
 
@@ -40,7 +40,9 @@ _held: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
 
 
 @asynccontextmanager
-async def hold(settings: Settings | None = None, models: ModelSettings | None = None) -> AsyncIterator[Resources]:
+async def hold(
+    settings: Settings | None = None, models: ModelSettings | None = None
+) -> AsyncIterator[Resources]:
     """The loop's resources, opened by the first holder with its settings and closed by the last."""
     held = _held.setdefault(asyncio.get_running_loop(), _Held())
     resources = await _enter(held, settings, models)
@@ -73,12 +75,10 @@ async def _leave(held: _Held) -> None:
             await held.stack.aclose()
 
 
-async def _open(
-    stack: AsyncExitStack, settings: Settings | None, models: ModelSettings | None
-) -> Resources:
+async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelSettings | None) -> Resources:
     """Everything or nothing: what was opened before a failure is closed again."""
     settings = settings or await asyncio.to_thread(load_settings)
-    models = models or await asyncio.to_thread(load_model_settings)
+    models = models or await asyncio.to_thread(ModelSettings)
     async with AsyncExitStack() as opening:
         memory = await opening.enter_async_context(
             Memory.open(settings.url(), embeddings=await asyncio.to_thread(build_embeddings, models))
@@ -87,7 +87,9 @@ async def _open(
             open_checkpointer(settings.url(), keep_turns=settings.limits.keep_turns)
         )
         await memory.sweep()
-        services = Services(memory, await asyncio.to_thread(build_mind, models), settings.limits, settings.user)
+        services = Services(
+            memory, await asyncio.to_thread(build_mind, models), settings.limits, settings.user
+        )
         stack.push_async_exit(opening.pop_all())
     return Resources(settings, services, checkpointer)
 

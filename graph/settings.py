@@ -13,14 +13,20 @@ from thoughtcycle.prompts.errors import InputRefused
 
 
 def _split(value: object) -> object:
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    return (
+        tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    )
 
 
 class Settings(BaseSettings):
     """Settings from the environment, prefix `THOUGHTCYCLE_`; the model roles have their own (mind.roles)."""
 
     model_config = SettingsConfigDict(
-        env_prefix="THOUGHTCYCLE_", env_nested_delimiter="__", extra="ignore", frozen=True, populate_by_name=True
+        env_prefix="THOUGHTCYCLE_",
+        env_nested_delimiter="__",
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
     )
 
     db: SecretStr = Field(
@@ -29,8 +35,10 @@ class Settings(BaseSettings):
         description="Database URL: sqlite:///file.db or mongodb://…; decides documents and checkpoints.",
     )
     user: str | None = Field(
-        default=None, description="The user of a deployment that has only one; unset: every run names its user."
+        default=None,
+        description="The user of a deployment that has only one; unset: every run names its user.",
     )
+    time_zone: str = Field(default="UTC", description="IANA zone in which the CLI's user lives.")
     disabled_actions: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
         default=(), description="Actions left out of this deployment, separated by commas."
     )

@@ -1,8 +1,8 @@
 """The thought cycle: command? -> recall -> router <-> actions -> remember."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
@@ -28,14 +28,20 @@ NAME = "thought_cycle"
 RECURSION_LIMIT = 200
 """Super-steps of the longest cycle (50 decisions, two each, and the ends) with room to spare."""
 
-Node = Callable[[State, Runtime[Context]], Awaitable[StateUpdate]]
+
+class Node(Protocol):
+    """A step as LangGraph calls it."""
+
+    def __call__(self, state: State, *, runtime: Runtime[Context]) -> Awaitable[StateUpdate]:
+        """The partial update of one run of the step."""
+        ...
+
+
 Builder = StateGraph[State, Context, InputState, OutputState]
 ThoughtCycle = CompiledStateGraph[State, Context, InputState, OutputState]
 
 
-def builder(
-    provide: Provider, *, actions: Registry | None = None, context: ContextSource = adapt
-) -> Builder:
+def builder(provide: Provider, *, actions: Registry | None = None, context: ContextSource = adapt) -> Builder:
     """The uncompiled graph, for those who compile it with a checkpointer and store of their own.
 
     `provide` gives the services whenever a node runs; `actions` defaults to all that are installed;
@@ -44,11 +50,10 @@ def builder(
     actions = discover() if actions is None else actions
 
     def node(step: Step) -> Node:
-        async def run(state: State, runtime: Runtime[Context]) -> StateUpdate:
+        async def run(state: State, *, runtime: Runtime[Context]) -> StateUpdate:
             services = await provide()
             return await guarded(step, open_turn(state, runtime, services, context))
 
-        run.__name__ = getattr(step, "__name__", "run")
         return run
 
     graph: Builder = StateGraph(
@@ -99,7 +104,9 @@ def create_thought_cycle(
     return compile_cycle(graph, checkpointer)
 
 
-def compile_cycle(graph: Builder, checkpointer: BaseCheckpointSaver[str] | bool | None = None) -> ThoughtCycle:
+def compile_cycle(
+    graph: Builder, checkpointer: BaseCheckpointSaver[str] | bool | None = None
+) -> ThoughtCycle:
     """The graph compiled under its name with our own recursion limit (LangGraph's default is far off)."""
     compiled = graph.compile(checkpointer=checkpointer, name=NAME)
     return compiled.with_config(recursion_limit=RECURSION_LIMIT)

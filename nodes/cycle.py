@@ -19,7 +19,9 @@ async def open_cycle(turn: Turn, tip: str | None) -> Cycle | None:
     cycle = await turn.memory.open_cycle(
         turn.user,
         turn.chat,
-        CycleMessage(id=message.id or turn.execution, role="user", text=message.text, at=turn.services.clock()),
+        CycleMessage(
+            id=message.id or turn.execution, role="user", text=message.text, at=turn.services.clock()
+        ),
         parent=parent,
         channel=turn.context.channel,
     )

@@ -8,18 +8,28 @@ class Limits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    max_steps: int = Field(8, ge=1, le=50, description="Decisions in one cycle (TC-4).")
+    max_steps: int = Field(default=8, ge=1, le=50, description="Decisions in one cycle (TC-4).")
     message_chars: int = Field(
-        200_000, ge=100, le=10_000_000, description="Longest message accepted, in characters."
+        default=200_000, ge=100, le=10_000_000, description="Longest message accepted, in characters."
     )
-    window_cycles: int = Field(2, ge=1, le=3, description="Complete cycles shown verbatim (HM-1: 4 messages).")
-    window_tokens: int = Field(2_000, ge=200, le=100_000, description="Budget of the recent messages (BY-7).")
-    briefing_tokens: int = Field(1_000, ge=100, le=100_000, description="Budget of the memory block (BY-7).")
-    briefing_facts: int = Field(5, ge=0, le=50, description="Memories recalled unasked (HM-9: 3 to 5).")
-    search_contexts: int = Field(6, ge=1, le=20, description="Contexts one search may look for.")
-    search_hits: int = Field(5, ge=1, le=50, description="Memories shown per context (HM-9).")
-    recalled: int = Field(40, ge=5, le=200, description="Recalled memories kept in a thread's state.")
-    state_messages: int = Field(40, ge=8, le=400, description="Messages kept in a thread's state.")
-    save_items: int = Field(20, ge=1, le=200, description="Memories one save may write.")
-    content_chars: int = Field(20_000, ge=100, le=1_000_000, description="Longest memory content, in characters.")
-    keep_turns: int = Field(5, ge=1, le=1_000, description="Turns whose checkpoints are kept.")
+    window_cycles: int = Field(
+        default=2, ge=1, le=3, description="Complete cycles shown verbatim (HM-1: 4 messages)."
+    )
+    window_tokens: int = Field(
+        default=2_000, ge=200, le=100_000, description="Budget of the recent messages (BY-7)."
+    )
+    briefing_tokens: int = Field(
+        default=1_000, ge=100, le=100_000, description="Budget of the memory block (BY-7)."
+    )
+    briefing_facts: int = Field(
+        default=5, ge=0, le=50, description="Memories recalled unasked (HM-9: 3 to 5)."
+    )
+    search_contexts: int = Field(default=6, ge=1, le=20, description="Contexts one search may look for.")
+    search_hits: int = Field(default=5, ge=1, le=50, description="Memories shown per context (HM-9).")
+    recalled: int = Field(default=40, ge=5, le=200, description="Recalled memories kept in a thread's state.")
+    state_messages: int = Field(default=40, ge=8, le=400, description="Messages kept in a thread's state.")
+    save_items: int = Field(default=20, ge=1, le=200, description="Memories one save may write.")
+    content_chars: int = Field(
+        default=20_000, ge=100, le=1_000_000, description="Longest memory content, in characters."
+    )
+    keep_turns: int = Field(default=5, ge=1, le=1_000, description="Turns whose checkpoints are kept.")

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.streaming import speak
-from thoughtcycle.nodes.command import REMEMBER
 from thoughtcycle.nodes.actions.registry import Registry
+from thoughtcycle.nodes.command import REMEMBER
 from thoughtcycle.nodes.state import StateUpdate
 from thoughtcycle.nodes.turn import Turn
 

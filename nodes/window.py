@@ -40,7 +40,9 @@ def mask(window: Iterable[Utterance], hidden: Iterable[str]) -> list[Utterance]:
         content = utterance["content"]
         for text in words:
             content = content.replace(text, HIDDEN)
-        masked.append(Utterance(role=utterance["role"], content=content, chat_history=utterance["chat_history"]))
+        masked.append(
+            Utterance(role=utterance["role"], content=content, chat_history=utterance["chat_history"])
+        )
     return masked
 
 

@@ -96,6 +96,8 @@ class Action(ABC, Generic[T]):
             told = replace(told, recalled=tuple(outcome.recalled))
         speaks = self.ends or turn.context.explain_actions
         text = await self._tell(turn, told, step) if speaks else None
+        if text is not None and text.additional_kwargs.get("cut"):
+            step = {**step, "status": "cut"}
         return await self._record(turn, view, step, outcome, text)
 
     async def _tell(self, turn: Turn, view: View, step: Step) -> AIMessage:

@@ -80,7 +80,9 @@ class MemorySave(Action[list[SaveItem]]):
     question: ClassVar = Question(
         name="actions/memory_save#ask", role="reasoning", schema=list[SaveItem], by_rules=items_by_rules
     )
-    reply: ClassVar = Question(name="actions/memory_save#tell", role="chat", schema=str, by_rules=tell_by_rules)
+    reply: ClassVar = Question(
+        name="actions/memory_save#tell", role="chat", schema=str, by_rules=tell_by_rules
+    )
 
     def urgency(self, view: View) -> float:
         return 0.7 if not did(view, self.name) and unsaved(view) else 0.0
@@ -91,7 +93,9 @@ class MemorySave(Action[list[SaveItem]]):
     async def act(self, given: list[SaveItem], turn: Turn) -> Outcome:
         limits = turn.services.limits
         drafts = [
-            draft for item in given[: limits.save_items] if (draft := _draft(item, turn, limits.content_chars))
+            draft
+            for item in given[: limits.save_items]
+            if (draft := _draft(item, turn, limits.content_chars))
         ]
         if not drafts:
             return Outcome(self.say(turn.language, "outcome.nothing"), "nothing")

@@ -32,7 +32,9 @@ def items_by_rules(view: View) -> list[UpdateItem]:
     for memory in view.recalled:
         key = memory["key"]
         if key in new and memory["content"] != new[key].content:
-            items.append(UpdateItem(_id=memory["id"], content=new[key].content, bindings=list(new[key].bindings)))
+            items.append(
+                UpdateItem(_id=memory["id"], content=new[key].content, bindings=list(new[key].bindings))
+            )
         elif key in denied and key not in new:
             content = action.say(view.language, "rules.no_longer", memory=memory["content"])
             items.append(UpdateItem(_id=memory["id"], content=content))
@@ -77,7 +79,9 @@ class MemoryUpdate(Action[list[UpdateItem]]):
         refused = len(given) - len(items)
         if not items:
             section = "outcome.refused" if refused else "outcome.nothing"
-            return Outcome(self.say(turn.language, section, count=refused), "refused" if refused else "nothing")
+            return Outcome(
+                self.say(turn.language, section, count=refused), "refused" if refused else "nothing"
+            )
         self.status(turn, "status.writing")
         changed: list[MemoryRecord] = []
         for item in items:

@@ -25,7 +25,9 @@ class AskQuestion(Action[None]):
     name = "Question"
     file = "question"
     ends = True
-    reply: ClassVar = Question(name="actions/question#tell", role="chat", schema=str, by_rules=question_by_rules)
+    reply: ClassVar = Question(
+        name="actions/question#tell", role="chat", schema=str, by_rules=question_by_rules
+    )
 
     def urgency(self, view: View) -> float:
         told = heard(view)

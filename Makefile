@@ -1,0 +1,44 @@
+# Everything a person does with a checkout. `make chat` and `make test` need python3 >= 3.11, venv and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := cli graph memory mind nodes prompts
+
+.PHONY: chat test dev check bench eval clean
+
+chat: $(VENV)/.chat
+	@$(BIN)/thoughtcycle chat $(ARGS)
+
+test: $(VENV)/.dev
+	$(BIN)/pytest $(ARGS)
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+dev: $(VENV)/.dev
+	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=1 THOUGHTCYCLE_USER=$${THOUGHTCYCLE_USER:-local} \
+		$(BIN)/langgraph dev --no-browser --n-jobs-per-worker 10 $(ARGS)
+
+bench: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m benchmarks $(ARGS)
+
+eval: $(VENV)/.dev
+	$(BIN)/python -m evals.rules $(ARGS)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache *.egg-info build
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thoughtcycle needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.chat: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.chat

@@ -1,0 +1,153 @@
+"""`thoughtcycle chat`: the conversation, on a terminal or line by line through a pipe."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from thoughtcycle.cli.display import Display, JsonDisplay, PipeDisplay, TerminalDisplay
+from thoughtcycle.cli.options import TEXTS, one_line, ui_language
+from thoughtcycle.graph.resources import Resources, hold
+from thoughtcycle.graph.settings import Settings
+from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
+from thoughtcycle.memory.records import named_id, new_id
+from thoughtcycle.mind.roles import ModelSettings
+from thoughtcycle.nodes import envelope
+from thoughtcycle.nodes.actions.registry import discover
+from thoughtcycle.nodes.context import Context
+from thoughtcycle.prompts.errors import InputRefused, ThoughtcycleError
+
+
+def run_chat(
+    settings: Settings, models: ModelSettings, context: Context, name: str | None, *, as_json: bool
+) -> None:
+    """Talks until the input ends. Ctrl-C during a reply stops the reply, not the program."""
+    terminal = sys.stdin.isatty()
+    display: Display = JsonDisplay() if as_json else TerminalDisplay() if terminal else PipeDisplay()
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        resources = runner.run(stack.enter_async_context(hold(settings, models)))
+        try:
+            session = Session(resources, context, name)
+            if terminal and not as_json:
+                section = "welcome.model" if models.configured else "welcome.rules"
+                display.line(TEXTS.fill(section, persona=context.persona))
+            for line in read_lines(terminal):
+                if not _converse(runner, session, display, line):
+                    break
+        finally:
+            runner.run(stack.aclose())
+
+
+def _converse(
+    runner: asyncio.Runner, session: "Session", display: Display, line: str | ThoughtcycleError
+) -> bool:
+    """One line of input: a local command or a turn of the cycle. False ends the chat."""
+    if isinstance(line, ThoughtcycleError):
+        display.refuse(line.text(ui_language()))
+        return True
+    word = line.strip().casefold()
+    if word in ("/quit", "/exit", "/sair"):
+        return False
+    try:
+        if word in ("/help", "/ajuda"):
+            display.line(TEXTS["chat.help"])
+        elif word in ("/memories", "/memorias", "/memórias"):
+            display.line(runner.run(session.memories()))
+        elif word.startswith("/") and word.split()[0] not in ("/lembrar", "/remember"):
+            display.line(TEXTS.fill("chat.unknown", command=word.split()[0]))
+        else:
+            runner.run(session.turn(line, display))
+    except KeyboardInterrupt:
+        display.end(TEXTS["stopped"])
+    except ThoughtcycleError as error:
+        display.end()
+        if not sys.stdin.isatty():
+            raise
+        display.refuse(error.text(ui_language()))
+    return True
+
+
+def read_lines(terminal: bool) -> Iterator[str | ThoughtcycleError]:
+    """Lines of standard input; one that is not UTF-8 comes as the error to report."""
+    if not terminal:
+        for raw in sys.stdin.buffer:
+            try:
+                yield raw.decode("utf-8").rstrip("\r\n")
+            except UnicodeDecodeError:
+                yield InputRefused("message_binary")
+        return
+    import readline  # noqa: F401  (line editing and history for input())
+
+    while True:
+        try:
+            line = input(f"{TEXTS['prompt']} ")
+        except (EOFError, KeyboardInterrupt):
+            sys.stdout.write("\n")
+            return
+        if line.strip():
+            yield line
+
+
+class Session:
+    """One chat of one user with the graph."""
+
+    def __init__(self, resources: Resources, context: Context, name: str | None) -> None:
+        self.memory = resources.services.memory
+        self.context = context
+        self.thread = named_id(context.user_id, name) if name else new_id()
+        self.graph: ThoughtCycle = create_thought_cycle(
+            memory=self.memory,
+            mind=resources.services.mind,
+            actions=discover(resources.settings.disabled_actions),
+            checkpointer=InMemorySaver() if context.incognito else resources.checkpointer,
+            limits=resources.settings.limits,
+        )
+
+    async def turn(self, text: str, display: Display) -> None:
+        """Sends a message and shows what comes back."""
+        async for message in stream(self.graph, text, self.thread, self.context):
+            display.show(message)
+        display.end()
+
+    async def memories(self) -> str:
+        """What is saved, newest first, as lines."""
+        records = await self.memory.list(self.context.user_id, limit=100)
+        return "\n".join(f"- {one_line(record.text)}" for record in records) or TEXTS["none"]
+
+
+async def stream(
+    graph: ThoughtCycle, text: str, thread: str, context: Context
+) -> AsyncIterator[envelope.Wire]:
+    """A turn in wire form (TC-1): statuses, recalled memories, pieces of replies, then each reply whole."""
+    whole: dict[str, AIMessage] = {}
+    async for part in graph.astream(
+        {"messages": [HumanMessage(text)]},
+        {"configurable": {"thread_id": thread}},
+        context=context,
+        stream_mode=["custom", "messages", "updates"],
+        durability="async",
+    ):
+        mode, data = cast(tuple[str, Any], part)
+        if mode == "custom":
+            yield data
+        elif mode == "messages":
+            chunk, metadata = data
+            if chunk.text and not isinstance(chunk, HumanMessage):
+                yield envelope.piece(chunk.text, chunk.id, metadata)
+        else:
+            for reply in _replies(data):
+                if reply.id not in whole:
+                    whole[str(reply.id)] = reply
+                    yield envelope.of_message(reply)
+
+
+def _replies(updates: dict[str, Any]) -> Iterator[AIMessage]:
+    for update in updates.values():
+        for message in (update or {}).get("messages", ()):
+            if isinstance(message, AIMessage):
+                yield message

@@ -1,0 +1,105 @@
+"""The `thoughtcycle` command: what it offers; each command imports what it needs when it runs."""
+
+from typing import Annotated
+
+import typer
+from dotenv import load_dotenv
+
+from thoughtcycle.cli import memories
+from thoughtcycle.cli.options import TEXTS, Db, Json, User, check_language, check_user, put_json, reported
+
+app = typer.Typer(
+    help=TEXTS["help"], no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
+)
+app.add_typer(memories.app, name="memories")
+
+
+@app.command(help=TEXTS["help.chat"])
+@reported
+def chat(
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+    name: Annotated[str | None, typer.Option("--chat", help=TEXTS["option.chat"])] = None,
+    language: Annotated[str, typer.Option("--language", help=TEXTS["option.language"])] = "auto",
+    time_zone: Annotated[str | None, typer.Option("--time-zone", help=TEXTS["option.time_zone"])] = None,
+    model: Annotated[str | None, typer.Option("--model", help=TEXTS["option.model"])] = None,
+    incognito: Annotated[bool, typer.Option("--incognito", help=TEXTS["option.incognito"])] = False,
+) -> None:
+    from thoughtcycle.cli.chat import run_chat
+    from thoughtcycle.graph.settings import load_settings
+    from thoughtcycle.mind.roles import ModelSettings
+    from thoughtcycle.nodes.context import Context, check
+
+    settings = load_settings()
+    if db:
+        settings = settings.model_copy(update={"db": type(settings.db)(db)})
+    models = ModelSettings(model=model) if model else ModelSettings()
+    context = Context(
+        user_id=check_user(user, settings.user),
+        channel="cli",
+        language=check_language(language),
+        time_zone=time_zone or settings.time_zone,
+        incognito=incognito,
+    )
+    run_chat(settings, models, check(context), name, as_json=as_json)
+
+
+@app.command(help=TEXTS["help.actions"])
+@reported
+def actions(user: User = None, db: Db = None, as_json: Json = False) -> None:
+    from thoughtcycle.cli.options import ui_language
+    from thoughtcycle.graph.settings import load_settings
+    from thoughtcycle.nodes.actions.registry import discover
+
+    for name, action in discover(load_settings().disabled_actions).items():
+        when = action.when(ui_language())
+        if as_json:
+            put_json({"name": name, "ends": action.ends, "writes": action.writes, "when": when})
+        else:
+            typer.echo(f"{name}{' *' if action.ends else ''}\n    {when}")
+
+
+@app.command(help=TEXTS["help.graph"])
+@reported
+def graph(user: User = None, db: Db = None, as_json: Json = False) -> None:
+    from thoughtcycle.graph.drawing import drawing
+
+    if as_json:
+        put_json({"mermaid": drawing()})
+    else:
+        typer.echo(drawing())
+
+
+@app.command(help=TEXTS["help.config"])
+@reported
+def config(user: User = None, db: Db = None, as_json: Json = False) -> None:
+    from thoughtcycle.graph.settings import load_settings
+    from thoughtcycle.memory.storage.url import parse_url
+    from thoughtcycle.mind.roles import ModelSettings
+
+    settings = load_settings()
+    shown = {
+        "user": check_user(user, settings.user),
+        "db": parse_url(db or settings.url()).shown,
+        "time_zone": settings.time_zone,
+        "disabled_actions": list(settings.disabled_actions),
+        "limits": settings.limits.model_dump(),
+        "models": ModelSettings().masked(),
+    }
+    if as_json:
+        put_json(shown)
+        return
+    for name, value in shown.items():
+        if isinstance(value, dict):
+            typer.echo(f"{name}:")
+            for key, inner in value.items():
+                typer.echo(f"  {key}: {inner}")
+        else:
+            typer.echo(f"{name}: {value}")
+
+
+def main() -> None:
+    """Entry point of the `thoughtcycle` script; reads `.env` of the current folder first."""
+    load_dotenv(".env")
+    app()

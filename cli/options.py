@@ -1,0 +1,80 @@
+"""The options that every command takes, and the one place where a command's failure becomes a line."""
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
+
+import typer
+
+from thoughtcycle.prompts.errors import InputRefused, ThoughtcycleError
+from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def ui_language() -> Language:
+    """The language of the command's own texts: THOUGHTCYCLE_LANGUAGE, else that of the system, else pt."""
+    wanted = os.environ.get("THOUGHTCYCLE_LANGUAGE") or os.environ.get("LC_ALL") or os.environ.get("LANG", "")
+    return next((language for language in LANGUAGES if wanted.casefold().startswith(language)), "pt")
+
+
+TEXTS = texts(ui_language(), "cli")
+
+User = Annotated[str | None, typer.Option("--user", help=TEXTS["option.user"])]
+Db = Annotated[str | None, typer.Option("--db", help=TEXTS["option.db"])]
+Json = Annotated[bool, typer.Option("--json", help=TEXTS["option.json"])]
+
+
+def check_user(user: str | None, configured: str | None) -> str:
+    """The user of this command; NotAllowed when a given name is empty."""
+    from thoughtcycle.graph.settings import login_name
+    from thoughtcycle.nodes.context import Context, check
+
+    chosen = user if user is not None else configured or login_name()
+    return check(Context(user_id=chosen)).user_id
+
+
+def fail(error: ThoughtcycleError, language: Language | None = None) -> NoReturn:
+    """Says the error in one line on stderr and ends with exit code 1."""
+    sys.stderr.write(f"thoughtcycle: {printable(error.text(language or ui_language()))}\n")
+    raise typer.Exit(1)
+
+
+def reported(command: Callable[P, R]) -> Callable[P, R]:
+    """A command whose known failures are one line and exit code 1."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except ThoughtcycleError as error:
+            fail(error)
+
+    return run
+
+
+def check_language(language: str) -> str:
+    """`language` when it is known; InputRefused otherwise."""
+    if language not in ("auto", *LANGUAGES):
+        raise InputRefused("unknown_language", language=repr(language))
+    return language
+
+
+def printable(text: str) -> str:
+    """`text` without the control characters that a terminal would obey."""
+    return "".join(character for character in text if character in "\n\t" or character.isprintable())
+
+
+def one_line(text: str) -> str:
+    """`text` as one printable line."""
+    return " ".join(printable(text).split())
+
+
+def put_json(value: Any) -> None:
+    """One JSON object as one line on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,58 @@
+"""The context of a run is adapted once, checked, and never trusts a client about the user."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from thoughtcycle.nodes.context import Context, adapt, check, of_run
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+
+
+@dataclass
+class Foreign:
+    user_id: str = "ana"
+    language: str = "en"
+    other: int = 1
+
+
+def runtime(context: Any, identity: str | None = None) -> Any:
+    server = SimpleNamespace(user=SimpleNamespace(identity=identity)) if identity else None
+    return SimpleNamespace(context=context, server_info=server)
+
+
+def test_any_shape_of_context_is_adapted() -> None:
+    assert adapt(None) == Context()
+    assert adapt({"user_id": "ana", "unknown": 1}) == Context(user_id="ana")
+    assert adapt(Foreign()) == Context(user_id="ana", language="en")
+
+
+def test_the_authenticated_user_wins_over_the_clients() -> None:
+    assert of_run(runtime({"user_id": "eve"}, "ana"), adapt, "solo").user_id == "ana"
+    assert of_run(runtime({"user_id": "eve"}), adapt, "solo").user_id == "eve"
+    assert of_run(runtime(None), adapt, "solo").user_id == "solo"
+
+
+def test_without_a_user_the_run_fails_closed() -> None:
+    for given in (None, {"user_id": ""}, {"user_id": "  "}, {"user_id": "x" * 201}, {"user_id": 7}):
+        with pytest.raises(NotAllowed, match="user"):
+            of_run(runtime(given), adapt, None)
+
+
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        ({"language": "klingon"}, "unknown_language"),
+        ({"time_zone": "Mars/Olympus"}, "unknown_time_zone"),
+        ({"time_zone": "../etc/passwd"}, "unknown_time_zone"),
+        ({"time_zone": ""}, "unknown_time_zone"),
+        ({"max_steps": 0}, "bad_setting"),
+        ({"max_steps": 51}, "bad_setting"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(values: dict[str, Any], code: str) -> None:
+    with pytest.raises(InputRefused) as refused:
+        check(Context(user_id="ana", **values))
+    assert refused.value.code == code
+    assert "\n" not in refused.value.text("pt") and "\n" not in refused.value.text("en")
