@@ -1,8 +1,9 @@
 """Opens the checkpointer that a database URL names; nothing blocks the event loop meanwhile."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import aiosqlite
@@ -14,6 +15,7 @@ from thoughtcycle.graph.checkpoints.retention import KEEP_TURNS
 from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.url import parse_url
+from thoughtcycle.memory.storage.wal import use_wal
 
 BUSY_SECONDS = 5.0
 """How long to wait for another process to let go of a SQLite file, or for a MongoDB server to answer."""
@@ -43,7 +45,7 @@ async def open_checkpointer(
 @asynccontextmanager
 async def _open_sqlite(path: Path, keep_turns: int) -> AsyncIterator[SqliteSaver]:
     with translated(str(path)):
-        await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(_prepare, path)
         connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
     try:
         with translated(str(path)):
@@ -55,6 +57,12 @@ async def _open_sqlite(path: Path, keep_turns: int) -> AsyncIterator[SqliteSaver
         yield saver
     finally:
         await connection.close()
+
+
+def _prepare(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+        use_wal(connection)
 
 
 @asynccontextmanager

@@ -48,7 +48,7 @@ def sqlite_code(error: sqlite3.Error) -> str | None:
 
 def mongo_code(error: mongo.PyMongoError) -> str | None:
     """The section of errors.md for `error`; None when it is a mistake in our own use of the database."""
-    if isinstance(error, mongo.ConnectionFailure):
+    if isinstance(error, (mongo.ConnectionFailure, mongo.ConfigurationError)):
         return "storage_unavailable"
     if isinstance(error, mongo.OperationFailure):
         return _MONGO_CODES.get(error.code or 0)
