@@ -15,7 +15,9 @@ Kind = Literal["bio", "pref", "emo", "obj"]
 Layer = Literal["short", "medium", "long", "episodic", "semantic"]
 Status = Literal["active", "archived", "superseded", "hidden", "erased"]
 Role = Literal["user", "assistant", "system"]
-Op = Literal["save", "reinforce", "update", "correct", "hide", "restore", "undo"]
+Op = Literal["save", "supersede", "reinforce", "update", "correct", "hide", "abandon", "restore", "undo"]
+"""`supersede` keeps (or drops) a former version under an id of its own; its memory is that version.
+`abandon` and `restore` follow the live branch of a chat; nobody undoes them by hand."""
 
 
 def new_id() -> str:
@@ -233,3 +235,22 @@ class MemoryHit(Frozen):
 def as_text(content: Any) -> str:
     """Any memory content as one line: text as it is, everything else as compact JSON."""
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, sort_keys=True)
+
+
+class Saved(Frozen):
+    """What became of a draft."""
+
+    record: MemoryRecord
+    """The memory that now says it."""
+    outcome: Literal["saved", "known", "superseded"]
+    former: MemoryRecord | None = None
+    """The version that it superseded, under the id that it is now kept at."""
+
+
+class UndoResult(Frozen):
+    """What an undo took back."""
+
+    undone: JournalEntry | None
+    """The change that was taken back; None when there was nothing left to undo."""
+    record: MemoryRecord | None
+    """The memory as it is now."""

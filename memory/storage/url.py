@@ -1,41 +1,43 @@
-"""A database URL: which database it names, and how it may be shown without its password."""
+"""Reads a database URL: which kind of database it names, where it is, and how it may be shown."""
 
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote
 
 from thoughtcycle.prompts.errors import InputRefused
 
-_SECRET = re.compile(r"(?<=://)([^:/@]*):.*@|(?<=[?&])([^=&]*password[^=&]*)=[^&]*", re.IGNORECASE)
+_USER_INFO = re.compile(r"(?<=://)[^/?#]*@")
 
 
 @dataclass(frozen=True)
 class DatabaseUrl:
-    """A parsed database URL; printing it shows no password."""
+    """A database URL that was understood."""
 
     kind: Literal["sqlite", "mongodb"]
-    path: Path | None
-    """The file of a SQLite database; None for MongoDB."""
     url: str = field(repr=False)
+    """As given; may hold a password."""
     shown: str
-    """The path, or the address with its password masked: what may stand in messages and logs."""
+    """For people: a path, or an address without user and password."""
+    path: Path | None = None
+    """The file of a SQLite database; None for any other kind."""
 
 
 def parse_url(url: str) -> DatabaseUrl:
-    """Reads `sqlite:///relative.db`, `sqlite:////absolute.db`, `mongodb://…` or `mongodb+srv://…`.
+    """`sqlite:///relative.db`, `sqlite:////absolute.db`, `mongodb://…` or `mongodb+srv://…`.
 
-    Raises InputRefused (`database_url`) for anything else.
+    Raises InputRefused('database_url') for anything else, without repeating a password.
     """
-    if url.startswith(("mongodb://", "mongodb+srv://")):
-        return DatabaseUrl("mongodb", None, url, masked(url))
-    name = unquote(url.removeprefix("sqlite:///"))
-    if not url.startswith("sqlite:///") or not name:
-        raise InputRefused("database_url", url=masked(url))
-    return DatabaseUrl("sqlite", Path(name), url, name)
+    url = url.strip()
+    if url.startswith("sqlite:///"):
+        name = url.removeprefix("sqlite:///")
+        if name and name != ":memory:" and "\0" not in name and not name.endswith("/"):
+            return DatabaseUrl("sqlite", url, name, Path(name))
+    if re.match(r"mongodb(\+srv)?://[^/]", url):
+        return DatabaseUrl("mongodb", url, without_user_info(url))
+    raise InputRefused("database_url", url=repr(without_user_info(url)))
 
 
-def masked(url: str) -> str:
-    """`url` with passwords replaced by `***`."""
-    return _SECRET.sub(lambda found: f"{found[1]}:***@" if found[1] is not None else f"{found[2]}=***", url)
+def without_user_info(url: str) -> str:
+    """`url` without the user and password before its host."""
+    return _USER_INFO.sub("", url)

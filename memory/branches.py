@@ -1,0 +1,95 @@
+"""Which memories belong to the live path of a chat, and the writes that hide or restore the others (pure)."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Literal
+
+from thoughtcycle.memory.changes import Keys, dropped, kept_former, moved, with_vectors
+from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.memory.storage.base import Write
+
+REASON = "abandoned"
+
+
+def live_path(links: Mapping[str, str | None], tip: str | None) -> set[str]:
+    """The cycles from `tip` back along their parents."""
+    live: set[str] = set()
+    while tip is not None and tip in links and tip not in live:
+        live.add(tip)
+        tip = links[tip]
+    return live
+
+
+def settled(
+    records: Iterable[MemoryRecord],
+    versions: Iterable[MemoryRecord],
+    *,
+    live: Collection[str],
+    dead: Collection[str],
+    keys: Keys,
+    at: datetime,
+) -> list[Write]:
+    """Hides what only abandoned cycles said, and brings back what a live cycle said.
+
+    `records` come from cycles of the chat; `versions` are the former versions of them and the memories that
+    they are versions of. A memory that an abandoned cycle changed returns to the version before.
+    """
+    known = {record.id: record for record in (*versions, *records)}
+    writes: list[Write] = []
+    for record in [record for record in known.values() if record.source.cycle in dead]:
+        if record.status == "active":
+            writes += _abandoned(record, known.values(), dead, keys, at)
+    changed = {write.record.id: write.record for write in writes}
+    for record in known.values():
+        if record.status == "hidden" and record.reason == REASON and record.source.cycle in live:
+            writes += _restored(record, known, changed, keys, at)
+    return writes
+
+
+def _abandoned(
+    record: MemoryRecord, known: Iterable[MemoryRecord], dead: Collection[str], keys: Keys, at: datetime
+) -> list[Write]:
+    former = [
+        version
+        for version in known
+        if (version.current, version.status) == (record.id, "superseded") and version.source.cycle not in dead
+    ]
+    if not former:
+        gone = record.model_copy(update={"status": "hidden", "reason": REASON, "updated": at})
+        return [Write(gone, "abandon", at, before=record)]
+    newest = max(former, key=lambda version: (version.valid_to or at, version.revision))
+    kept = kept_former(record, keys, at, status="hidden", reason=REASON)
+    return [kept, _replaced(record, newest, "abandon", keys, at), dropped(newest, at)]
+
+
+def _restored(
+    record: MemoryRecord,
+    known: Mapping[str, MemoryRecord],
+    changed: Mapping[str, MemoryRecord],
+    keys: Keys,
+    at: datetime,
+) -> list[Write]:
+    if record.current is None:
+        back = record.model_copy(update={"status": "active", "reason": None, "updated": at})
+        active = [changed.get(other.id, other) for other in known.values() if other.id != record.id]
+        if any(other.status == "active" and other.key == back.key is not None for other in active):
+            return []
+        return [Write(back, "restore", at, before=record)]
+    current = known.get(record.current)
+    if current is None or current.status != "active" or current.id in changed:
+        return []
+    if current.valid_from > record.valid_from:
+        return []  # something newer was said meanwhile, elsewhere
+    former = kept_former(current, keys, at, valid_to=record.valid_from)
+    return [former, _replaced(current, record, "restore", keys, at), dropped(record, at)]
+
+
+def _replaced(
+    record: MemoryRecord, version: MemoryRecord, op: Literal["abandon", "restore"], keys: Keys, at: datetime
+) -> Write:
+    """`record` with what `version` said."""
+    names = {"id", "revision", "status", "reason", "current", "valid_to", "updated", "created"}
+    said = {name: getattr(version, name) for name in type(version).model_fields if name not in names}
+    current = record.model_copy(update={**said, "updated": at})
+    vectors = moved(current, keys.of(version))
+    return Write(with_vectors(current, vectors), op, at, before=record, vectors=vectors)

@@ -1,0 +1,240 @@
+"""Which writes a change of memories takes: save, update, hide (pure: records in, writes out)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from thoughtcycle.memory.records import (
+    Kind,
+    Layer,
+    MemoryDraft,
+    MemoryRecord,
+    Op,
+    Vector,
+    as_text,
+    named_id,
+    new_id,
+)
+from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.words import identity
+
+_SHOWN = 500
+"""Characters of a search key that its vector carries along."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Vectors at hand for making a memory's search keys."""
+
+    model: str | None = None
+    data: Mapping[str, bytes] = field(default_factory=dict)
+    """Search key → vector, for new texts."""
+    stored: Mapping[str, Vector] = field(default_factory=dict)
+    """Vector id → vector, of the memories concerned."""
+
+    def of(self, record: MemoryRecord) -> tuple[Vector, ...]:
+        """The vectors that `record` lists, as far as they are stored."""
+        return tuple(self.stored[id] for id in record.vector_ids if id in self.stored)
+
+    def made(self, record: MemoryRecord) -> tuple[Vector, ...]:
+        """A vector per search key of `record`: a stored one of the same text, else a new one, else none."""
+        own = {
+            vector.text: vector
+            for vector in self.stored.values()
+            if vector.memory == record.id and self.model in (None, vector.model)
+        }
+        found = []
+        for text in search_keys(record.content, record.bindings):
+            if text in own and len(text) < _SHOWN:
+                found.append(own[text])
+            elif self.model is not None and text in self.data:
+                found.append(_vector(record, text, self.model, self.data[text]))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a save will do: its writes, and what becomes of each draft."""
+
+    writes: tuple[Write, ...]
+    outcomes: tuple[tuple[MemoryRecord, Literal["saved", "known", "superseded"], MemoryRecord | None], ...]
+    """Per draft: the memory (before it is stored), the outcome, the version superseded."""
+
+
+def search_keys(content: Any, bindings: Sequence[str]) -> tuple[str, ...]:
+    """The texts under which a memory is found: its content and each binding."""
+    return tuple(dict.fromkeys(text for text in (as_text(content), *bindings) if text.strip()))
+
+
+def version_id(record: MemoryRecord) -> str:
+    """The id under which this version is kept once it is superseded."""
+    return named_id("version", record.id, str(record.revision), identity(record.type, record.content))
+
+
+def layer_of(kind: Kind | None) -> Layer:
+    """Preferences and emotional patterns are semantic, everything else is long-term."""
+    return "semantic" if kind in ("pref", "emo") else "long"
+
+
+def _vector(record: MemoryRecord, text: str, model: str, data: bytes) -> Vector:
+    id = named_id("vector", record.id, model, text)
+    return Vector(id=id, space=record.space, memory=record.id, text=text[:_SHOWN], model=model, data=data)
+
+
+def with_vectors(record: MemoryRecord, vectors: Sequence[Vector]) -> MemoryRecord:
+    """`record` listing these vectors."""
+    return record.model_copy(update={"vector_ids": tuple(vector.id for vector in vectors)})
+
+
+def moved(record: MemoryRecord, vectors: Iterable[Vector]) -> tuple[Vector, ...]:
+    """Copies of `vectors` that belong to `record`."""
+    return tuple(
+        vector.model_copy(update={"id": named_id("moved", record.id, vector.id), "memory": record.id})
+        for vector in vectors
+    )
+
+
+def kept_former(record: MemoryRecord, keys: Keys, at: datetime, **changed: Any) -> Write:
+    """The write that keeps `record` as a former version under an id of its own."""
+    kept = {"id": version_id(record), "status": "superseded", "valid_to": at, "current": record.id}
+    former = record.model_copy(update={**kept, **changed})
+    vectors = moved(former, keys.of(record))
+    return Write(with_vectors(former, vectors), "supersede", at, vectors=vectors)
+
+
+def dropped(record: MemoryRecord, at: datetime) -> Write:
+    """The write that empties a former version which is current again."""
+    gone = record.model_copy(update={"status": "erased", "content": None, "bindings": (), "vector_ids": ()})
+    return Write(gone, "supersede", at, before=record, vectors=())
+
+
+class SavePlan:
+    """Drafts against what is known of the same content, key or id."""
+
+    def __init__(self, user: str, known: Iterable[MemoryRecord], keys: Keys, at: datetime) -> None:
+        """`known`: the active memories with a draft's identity or key, and any with a draft's id."""
+        self._user, self._keys, self._at = user, keys, at
+        self._records = {record.id: record for record in known}
+        self._writes: dict[str, Write] = {}
+
+    def add(self, drafts: Iterable[MemoryDraft]) -> Planned:
+        """One draft after the other, so that they also see each other."""
+        outcomes = tuple(self._one(draft) for draft in drafts)
+        latest = tuple((self._records[record.id], outcome, former) for record, outcome, former in outcomes)
+        return Planned(tuple(self._writes.values()), latest)
+
+    def _one(
+        self, draft: MemoryDraft
+    ) -> tuple[MemoryRecord, Literal["saved", "known", "superseded"], MemoryRecord | None]:
+        same = identity(draft.type, draft.content)
+        active = [record for record in self._records.values() if record.status == "active"]
+        for record in active:
+            if identity(record.type, record.content) == same:
+                return self._reinforced(record, draft.source.cycle), "known", None
+        id = draft_id(self._user, draft)
+        if draft.source.cycle is not None and id in self._records:
+            return self._records[id], "known", None  # saved by this cycle before, changed since
+        for record in active:
+            if draft.key is not None and record.key == draft.key:
+                return self._superseded(record, draft)
+        return self._saved(new_id() if id in self._records else id, draft), "saved", None
+
+    def _reinforced(self, record: MemoryRecord, cycle: str | None) -> MemoryRecord:
+        own = cycle is not None and record.source.cycle == cycle
+        if own or record.id in self._writes:
+            return record
+        stronger = record.model_copy(update={"reinforced_at": self._at})
+        self._put(Write(stronger, "reinforce", self._at, before=record, cycle=cycle))
+        return stronger
+
+    def _saved(self, id: str, draft: MemoryDraft) -> MemoryRecord:
+        record = MemoryRecord(
+            id=id,
+            space=self._user,
+            revision=0,
+            layer=layer_of(draft.kind),
+            valid_from=self._at,
+            created=self._at,
+            updated=self._at,
+            **{name: getattr(draft, name) for name in _DRAFTED},
+        )
+        vectors = self._keys.made(record)
+        record = with_vectors(record, vectors)
+        self._put(Write(record, "save", self._at, vectors=vectors, cycle=draft.source.cycle))
+        return record
+
+    def _superseded(
+        self, record: MemoryRecord, draft: MemoryDraft
+    ) -> tuple[MemoryRecord, Literal["superseded"], MemoryRecord]:
+        drafted = {name: getattr(draft, name) for name in _DRAFTED}
+        changed = record.model_copy(update={**drafted, "layer": layer_of(draft.kind)})
+        pending = self._writes.pop(record.id, None)
+        keys = self._keys
+        if pending is not None and pending.vectors:
+            keys = replace(keys, stored={**keys.stored, **{vector.id: vector for vector in pending.vectors}})
+        former, current = new_version(record, changed, keys, self._at, draft.source.cycle)
+        if pending is not None:
+            op: Op = "save" if pending.before is None else "update"
+            current = replace(current, op=op, before=pending.before)
+        self._put(former)
+        self._put(current)
+        return current.record, "superseded", former.record
+
+    def _put(self, write: Write) -> None:
+        self._writes[write.record.id] = write
+        self._records[write.record.id] = write.record
+
+
+_DRAFTED = ("type", "content", "kind", "key", "bindings", "tags", "weight", "source")
+
+
+def draft_id(user: str, draft: MemoryDraft) -> str:
+    """The id that a draft gets: a repeated run of the same step gives the same."""
+    return named_id("memory", user, identity(draft.type, draft.content), draft.source.cycle or "")
+
+
+def new_version(
+    record: MemoryRecord, changed: MemoryRecord, keys: Keys, at: datetime, cycle: str | None
+) -> tuple[Write, Write]:
+    """A change over time: the former version gets an id of its own, `_id` names `changed` from now on."""
+    current = changed.model_copy(
+        update={"valid_from": at, "valid_to": None, "reinforced_at": None, "updated": at}
+    )
+    vectors = keys.made(current)
+    return (
+        kept_former(record, keys, at),
+        Write(with_vectors(current, vectors), "update", at, before=record, vectors=vectors, cycle=cycle),
+    )
+
+
+def corrected(
+    record: MemoryRecord, changed: MemoryRecord, keys: Keys, at: datetime, cycle: str | None
+) -> tuple[Write]:
+    """What was never true is changed in place; only the journal remembers it."""
+    current = changed.model_copy(update={"updated": at})
+    vectors = keys.made(current)
+    current = with_vectors(current, vectors)
+    return (Write(current, "correct", at, before=record, vectors=vectors, cycle=cycle),)
+
+
+def hidden(
+    records: Iterable[MemoryRecord],
+    versions: Iterable[MemoryRecord],
+    *,
+    reason: str,
+    at: datetime,
+    cycle: str | None,
+) -> list[Write]:
+    """Hides memories with their former versions; what is hidden already stays as it is."""
+    return [
+        Write(
+            record.model_copy(update={"status": "hidden", "reason": reason, "updated": at}),
+            "hide",
+            at,
+            before=record,
+            cycle=cycle,
+        )
+        for record in (*versions, *records)
+        if record.status in ("active", "archived", "superseded")
+    ]

@@ -1,0 +1,270 @@
+"""The engine: the one object through which everything else keeps and finds memories."""
+
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from thoughtcycle.memory import embedder
+from thoughtcycle.memory.changes import (
+    Keys,
+    Planned,
+    SavePlan,
+    corrected,
+    draft_id,
+    hidden,
+    new_version,
+    search_keys,
+)
+from thoughtcycle.memory.embedder import Embedder
+from thoughtcycle.memory.engine import owned
+from thoughtcycle.memory.records import (
+    JournalEntry,
+    MemoryDraft,
+    MemoryRecord,
+    Saved,
+    Source,
+    Status,
+    UndoResult,
+    utc_now,
+)
+from thoughtcycle.memory.searching import Searching
+from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage.sqlite import SqliteStorage
+from thoughtcycle.memory.storage.url import parse_url
+from thoughtcycle.memory.transcript import Transcript
+from thoughtcycle.memory.undoing import UndoSearch, is_version, same_content, undone
+from thoughtcycle.memory.words import identity
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+
+_PAGE = 100
+_ACTIVE: tuple[Status, ...] = ("active",)
+
+Records: TypeAlias = list[MemoryRecord]
+Entries: TypeAlias = list[JournalEntry]
+# Aliases, because inside the class `list` is the method.
+
+
+class Memory(Transcript, Searching):
+    """A database of memories. Every method takes the user first and touches nobody else's data.
+
+    All raise StorageFailed when the database refuses; then nothing is half-written.
+    """
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, url: str, *, embeddings: Embedder | None, clock: Callable[[], datetime] = utc_now
+    ) -> AsyncIterator["Memory"]:
+        """Opens the database that `url` names, creates what is missing, and closes it on leaving.
+
+        Raises InputRefused when `url` is not understood, StorageFailed when the database cannot be used.
+        """
+        database = parse_url(url)
+        if database.path is None:
+            raise InputRefused("storage_mongodb_missing")
+        async with SqliteStorage.open(database.path) as storage:
+            yield cls(storage, embeddings=embeddings, clock=clock)
+
+    async def save(
+        self, user: str, drafts: Sequence[MemoryDraft], *, vectors: Mapping[str, np.ndarray] | None = None
+    ) -> list[Saved]:
+        """Keeps drafts, all or none; one answer per draft, in order.
+
+        The same content as an active memory's reinforces that one (except from the cycle that made it);
+        another content under the key of one supersedes it. `vectors`: text → vector for contents and
+        bindings, made here when None. Running it again with the same drafts adds nothing, where they name
+        their cycle.
+        """
+        owned(user)
+        if vectors is None:
+            texts = [text for draft in drafts for text in search_keys(draft.content, draft.bindings)]
+            vectors = await self.embed(texts)
+        data = embedder.packed(vectors)
+
+        async def plan() -> tuple[tuple[Write, ...], Planned]:
+            identities = {identity(draft.type, draft.content) for draft in drafts}
+            keys = {draft.key for draft in drafts if draft.key is not None}
+            known = await self._storage.same(user, identities=identities, keys=keys)
+            known += await self._storage.records(user, [draft_id(user, draft) for draft in drafts])
+            held = await self._keys([record for record in known if record.key in keys], data)
+            planned = SavePlan(user, known, held, self._clock()).add(drafts)
+            return planned.writes, planned
+
+        stored, planned = await self._change(user, plan)
+        return [
+            Saved(
+                record=stored.get(record.id, record),
+                outcome=outcome,
+                former=stored.get(former.id, former) if former is not None else None,
+            )
+            for record, outcome, former in planned.outcomes
+        ]
+
+    async def update(
+        self,
+        user: str,
+        id: str,
+        *,
+        content: Any,
+        bindings: Sequence[str] | None = None,
+        correction: bool = False,
+        cycle: str | None = None,
+        words: str = "",
+    ) -> MemoryRecord:
+        """Gives an active memory new content; what it said before stays in history as its former version.
+
+        With `correction` it was never true: changed in place, only the journal remembers. `bindings` None
+        leaves them. `cycle` and `words` say where the new content comes from. The same content again changes
+        nothing. Raises NotAllowed('memory_unknown'), InputRefused('memory_not_active').
+        """
+        data: dict[str, bytes] = {}
+        if self._embeddings is not None:
+            data = embedder.packed(await self._new_keys(user, id, content, bindings))
+
+        async def plan() -> tuple[Sequence[Write], MemoryRecord]:
+            record = await self._active(user, id)
+            changed = record.model_copy(
+                update={
+                    "content": content,
+                    "bindings": record.bindings if bindings is None else tuple(dict.fromkeys(bindings)),
+                }
+            )
+            if same_content(changed, record):
+                return (), record
+            keys = await self._keys([record], data)
+            if correction:
+                return corrected(record, changed, keys, self._clock(), cycle), record
+            if cycle is not None:
+                changed = changed.model_copy(update={"source": Source(cycle=cycle, words=words)})
+            return new_version(record, changed, keys, self._clock(), cycle), record
+
+        stored, before = await self._change(owned(user), plan)
+        return stored.get(id, before)
+
+    async def hide(
+        self, user: str, ids: Iterable[str], *, reason: str = "user", cycle: str | None = None
+    ) -> Records:
+        """Takes memories, with their former versions, out of sight at once; `undo` brings them back.
+
+        What is hidden already stays as it is. Raises NotAllowed('memory_unknown') before changing any.
+        """
+        wanted = list(dict.fromkeys(ids))
+
+        async def plan() -> tuple[Sequence[Write], list[MemoryRecord]]:
+            records = await self._known(user, wanted)
+            versions = await self._storage.versions(user, wanted)
+            writes = hidden(records, versions, reason=reason, at=self._clock(), cycle=cycle)
+            return writes, records
+
+        stored, before = await self._change(owned(user), plan)
+        return [stored.get(record.id, record) for record in before]
+
+    async def undo(self, user: str, id: str | None = None) -> UndoResult:
+        """Takes back the newest change of a memory – or of all – that was not taken back yet.
+
+        A hidden memory is visible again, an updated one says again what it said, a saved one is out of
+        sight. Each call goes one change further back; with nothing left, both fields are None.
+        Raises NotAllowed('memory_unknown'), and InputRefused('undo_replaced') when another active memory
+        has the same key or says the same by now.
+        """
+        if id is not None:
+            await self._known(owned(user), [id])
+
+        async def plan() -> tuple[Sequence[Write], JournalEntry | None]:
+            entry = await self._undoable(user, id)
+            if entry is None:
+                return (), None
+            record = (await self._known(user, [entry.memory]))[0]
+            versions = await self._storage.versions(user, [record.id])
+            if entry.before is not None:
+                await self._require_place(user, entry.before)
+            keys = await self._keys([record, *versions], await self._lost_keys(entry, record, versions))
+            return undone(entry, record, versions, keys, self._clock()), entry
+
+        stored, entry = await self._change(owned(user), plan)
+        return UndoResult(undone=entry, record=stored[entry.memory] if entry is not None else None)
+
+    async def get(self, user: str, id: str) -> MemoryRecord | None:
+        """A memory, whatever its status; None when this user has none of this id."""
+        return next(iter(await self._storage.records(owned(user), [id])), None)
+
+    async def list(
+        self,
+        user: str,
+        *,
+        statuses: Collection[Status] = _ACTIVE,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> Records:
+        """The user's memories of these statuses, the last changed first."""
+        return await self._storage.listing(owned(user), statuses, limit=limit, offset=offset)
+
+    async def history(self, user: str, id: str) -> Entries:
+        """All changes of a memory, oldest first; [] when this user has none of this id."""
+        return (await self._storage.journal(owned(user), memory=id))[::-1]
+
+    async def versions(self, user: str, id: str) -> Records:
+        """The former versions of a memory, the latest first."""
+        return await self._storage.versions(owned(user), [id])
+
+    async def _known(self, user: str, ids: Sequence[str]) -> Records:
+        records = await self._storage.records(user, ids)
+        found = {record.id for record in records if record.status != "erased"}
+        for id in ids:
+            if id not in found:
+                raise NotAllowed("memory_unknown", id=repr(id))
+        return records
+
+    async def _active(self, user: str, id: str) -> MemoryRecord:
+        record = (await self._known(user, [id]))[0]
+        if record.status != "active":
+            raise InputRefused("memory_not_active", id=repr(id))
+        return record
+
+    async def _keys(self, records: Iterable[MemoryRecord], data: Mapping[str, bytes]) -> Keys:
+        """New vectors and those that `records` have."""
+        listed = [record for record in records if record.vector_ids]
+        if not listed:
+            return Keys(self._model, data)
+        stored = await self._storage.vectors(listed[0].space, [record.id for record in listed])
+        return Keys(self._model, data, {vector.id: vector for vector in stored})
+
+    async def _new_keys(
+        self, user: str, id: str, content: Any, bindings: Sequence[str] | None
+    ) -> dict[str, np.ndarray]:
+        """Vectors of the texts under which the memory was not found so far."""
+        record = await self._active(owned(user), id)
+        new = search_keys(content, record.bindings if bindings is None else bindings)
+        vectors = await self._storage.vectors(user, [id])
+        known = {vector.text for vector in vectors if vector.model == self._model}
+        return await self.embed([text for text in new if text not in known])
+
+    async def _lost_keys(
+        self, entry: JournalEntry, record: MemoryRecord, versions: Iterable[MemoryRecord]
+    ) -> dict[str, bytes]:
+        """Vectors of what was said before the change, where no version kept them (after a correction)."""
+        before = entry.before
+        if before is None or same_content(before, record):
+            return {}
+        if any(is_version(version, before) for version in versions):
+            return {}
+        return embedder.packed(await self.embed(search_keys(before.content, before.bindings)))
+
+    async def _undoable(self, user: str, id: str | None) -> JournalEntry | None:
+        search, before = UndoSearch(), None
+        while entries := await self._storage.journal(user, memory=id, before=before, limit=_PAGE):
+            if (found := search.first(entries)) is not None:
+                return found
+            before = entries[-1].number
+        return None
+
+    async def _require_place(self, user: str, record: MemoryRecord) -> None:
+        """Raises InputRefused('undo_replaced') when another active memory stands where `record` would be."""
+        keys = [record.key] if record.key is not None else []
+        same = await self._storage.same(user, identities=[identity(record.type, record.content)], keys=keys)
+        for other in same:
+            if record.status == "active" and other.id != record.id:
+                raise InputRefused("undo_replaced", key=repr(other.key or other.text[:60]))

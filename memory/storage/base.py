@@ -1,0 +1,135 @@
+"""The port to a database: what the memory asks of it, in the memory's own terms."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord, Op, Status, Vector
+from thoughtcycle.prompts.errors import StorageFailed
+
+
+class Conflict(StorageFailed):
+    """A write met another revision than it expected, or a key that another active memory holds.
+
+    Nothing was written: read again, decide again, write again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("storage_conflict")
+
+
+@dataclass(frozen=True)
+class Write:
+    """One change of one memory: a document, its vectors, and the journal row that tells of it."""
+
+    record: MemoryRecord
+    """The document after the change; its `revision` is set by the storage."""
+    op: Op
+    at: datetime
+    before: MemoryRecord | None = None
+    """The document before the change, at the revision that must still be stored; None: there must be none."""
+    vectors: tuple[Vector, ...] | None = None
+    """All of its vectors after the change, in the order of `record.vector_ids`; None: as they are."""
+    cycle: str | None = None
+    undoes: int | None = None
+
+
+@dataclass(frozen=True)
+class Feed:
+    """What an index lacks."""
+
+    number: int
+    """Last journal number up to which all changes are in."""
+    records: tuple[MemoryRecord, ...]
+    """The present documents of the memories that changed (from 0: all active and hidden ones)."""
+    vectors: tuple[Vector, ...]
+    """The vectors of the active ones among them, of one model."""
+
+
+class Storage(ABC):
+    """Documents, vectors, journal and transcript of all users.
+
+    Every method that names a space or a user touches nothing of another one. All raise StorageFailed when
+    the database refuses; then nothing is half-written.
+    """
+
+    @abstractmethod
+    async def commit(self, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
+        """Makes the changes, numbers each in the space's journal, and returns the documents as stored.
+
+        All or nothing where the database has transactions. Where it has not, in the given order, each
+        change by itself so that no reader sees a document without its journal row for good (a document
+        carries the number of its row): callers order writes so that a crash between two does no harm.
+        Raises Conflict when `before` is not what is stored, or an active memory holds the same `key`.
+        """
+
+    @abstractmethod
+    async def records(self, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
+        """The documents with these ids, whatever their status, in this order; unknown ids are left out."""
+
+    @abstractmethod
+    async def same(
+        self, space: str, *, identities: Collection[str], keys: Collection[str]
+    ) -> list[MemoryRecord]:
+        """Active documents that say the same (`words.identity`) or hold one of these keys."""
+
+    @abstractmethod
+    async def versions(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
+        """Documents whose `current` is one of these ids, erased ones aside; the latest `valid_to` first."""
+
+    @abstractmethod
+    async def of_cycles(self, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
+        """Active and hidden documents whose source is one of these cycles."""
+
+    @abstractmethod
+    async def listing(
+        self, space: str, statuses: Collection[Status], *, limit: int | None, offset: int
+    ) -> list[MemoryRecord]:
+        """Documents of these statuses, the last changed first."""
+
+    @abstractmethod
+    async def vectors(self, space: str, memories: Collection[str]) -> list[Vector]:
+        """All vectors of these memories."""
+
+    @abstractmethod
+    async def journal(
+        self, space: str, *, memory: str | None = None, before: int | None = None, limit: int | None = None
+    ) -> list[JournalEntry]:
+        """Changes, newest first: of one memory or of all, with numbers below `before`."""
+
+    @abstractmethod
+    async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
+        """What happened after journal row `after`; 0: the present state as a whole."""
+
+    @abstractmethod
+    async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
+        """The conversation of this chat, created for `user` when it is new. May be another user's."""
+
+    @abstractmethod
+    async def add_cycle(self, cycle: Cycle) -> Cycle:
+        """Stores a new cycle; when its id is known already, returns the stored one unchanged."""
+
+    @abstractmethod
+    async def cycle(self, user: str, id: str) -> Cycle | None:
+        """One cycle of the transcript."""
+
+    @abstractmethod
+    async def amend_cycle(
+        self, user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False
+    ) -> Cycle | None:
+        """Replaces a cycle by `change` of it, atomically; None when it is unknown.
+
+        `change` must be pure: it may be called again when another writer was faster. With `tip` the cycle
+        becomes the end of its chat's live branch, in the same transaction where there are transactions.
+        """
+
+    @abstractmethod
+    async def open_cycles(
+        self, *, user: str | None = None, chat: str | None = None, before: datetime | None = None
+    ) -> list[Cycle]:
+        """Cycles that are not closed: of a user's chat, or those whose heartbeat is older than `before`."""
+
+    @abstractmethod
+    async def links(self, user: str, chat: str) -> dict[str, str | None]:
+        """Cycle → parent, for all cycles of a chat."""

@@ -1,0 +1,156 @@
+"""Storage in a SQLite file: one connection on one thread of its own, whole transactions as functions."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord, Status, Vector
+from thoughtcycle.memory.storage import sqlite_memories, sqlite_transcript
+from thoughtcycle.memory.storage.base import Feed, Storage, Write
+from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.sqlite_schema import migrate
+from thoughtcycle.memory.storage.wal import use_wal
+from thoughtcycle.prompts.errors import InputRefused
+
+BUSY_SECONDS = 5.0
+"""How long a transaction waits for another process to finish its own."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class SqliteStorage(Storage):
+    """Keeps everything in one file (WAL), beside the tables of whoever else uses that file.
+
+    Takes an open connection that belongs to the one thread of `executor`.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, executor: ThreadPoolExecutor, place: str) -> None:
+        """`place` names the database in messages."""
+        self._connection = connection
+        self._executor = executor
+        self._place = place
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> AsyncIterator["SqliteStorage"]:
+        """Opens the file, creates what is missing, and closes it on leaving."""
+        executor = ThreadPoolExecutor(1, thread_name_prefix="thoughtcycle-sqlite")
+        loop = asyncio.get_running_loop()
+        try:
+            connection = await loop.run_in_executor(executor, _connect, path, busy_seconds)
+            try:
+                yield cls(connection, executor, str(path))
+            finally:
+                await asyncio.shield(loop.run_in_executor(executor, connection.close))
+        finally:
+            executor.shutdown(wait=False)
+
+    async def commit(self, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
+        if not writes:
+            return []
+        return await self._write(sqlite_memories.commit, space, writes)
+
+    async def records(self, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
+        return await self._read(sqlite_memories.records, space, ids)
+
+    async def same(
+        self, space: str, *, identities: Collection[str], keys: Collection[str]
+    ) -> list[MemoryRecord]:
+        return await self._read(sqlite_memories.same, space, identities, keys)
+
+    async def versions(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
+        return await self._read(sqlite_memories.versions, space, ids)
+
+    async def of_cycles(self, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
+        return await self._read(sqlite_memories.of_cycles, space, cycles)
+
+    async def listing(
+        self, space: str, statuses: Collection[Status], *, limit: int | None, offset: int
+    ) -> list[MemoryRecord]:
+        return await self._read(sqlite_memories.listing, space, statuses, limit, offset)
+
+    async def vectors(self, space: str, memories: Collection[str]) -> list[Vector]:
+        return await self._read(sqlite_memories.vectors, space, memories)
+
+    async def journal(
+        self, space: str, *, memory: str | None = None, before: int | None = None, limit: int | None = None
+    ) -> list[JournalEntry]:
+        return await self._read(sqlite_memories.journal, space, memory, before, limit)
+
+    async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
+        return await self._read(sqlite_memories.feed, space, after, model)
+
+    async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
+        return await self._write(sqlite_transcript.claim, chat, user, at)
+
+    async def add_cycle(self, cycle: Cycle) -> Cycle:
+        return await self._write(sqlite_transcript.add_cycle, cycle)
+
+    async def cycle(self, user: str, id: str) -> Cycle | None:
+        return await self._read(sqlite_transcript.get_cycle, user, id)
+
+    async def amend_cycle(
+        self, user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False
+    ) -> Cycle | None:
+        return await self._write(sqlite_transcript.amend_cycle, user, id, change, tip)
+
+    async def open_cycles(
+        self, *, user: str | None = None, chat: str | None = None, before: datetime | None = None
+    ) -> list[Cycle]:
+        return await self._read(sqlite_transcript.open_cycles, user, chat, before)
+
+    async def links(self, user: str, chat: str) -> dict[str, str | None]:
+        return await self._read(sqlite_transcript.links, user, chat)
+
+    async def _read(
+        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._run("DEFERRED", partial(work, self._connection, *args, **kwargs))
+
+    async def _write(
+        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._run("IMMEDIATE", partial(work, self._connection, *args, **kwargs))
+
+    async def _run(self, mode: str, work: Callable[[], T]) -> T:
+        """One transaction on the storage's thread; it ends there even when the caller is cancelled."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, self._transaction, mode, work)
+
+    def _transaction(self, mode: str, work: Callable[[], T]) -> T:
+        with translated(self._place):
+            try:
+                self._connection.execute(f"BEGIN {mode}")
+                result = work()
+                self._connection.execute("COMMIT")
+            except UnicodeEncodeError as error:
+                raise InputRefused("text_not_unicode") from error
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            return result
+
+
+def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    """An open connection with the tables in place."""
+    with translated(str(path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
+        try:
+            use_wal(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            # What was erased must not stay readable in the file.
+            connection.execute("PRAGMA secure_delete = ON")
+            migrate(connection, str(path))
+        except BaseException:
+            connection.close()
+            raise
+        return connection

@@ -1,0 +1,181 @@
+"""Memories, vectors and journal in SQLite: plain functions of a connection, each run as one transaction."""
+
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, Vector
+from thoughtcycle.memory.storage.base import Conflict, Feed, Write
+from thoughtcycle.memory.storage.documents import dumps, identity_of, loads
+
+_CHUNK = 500
+_COLUMNS = ("space", "revision", "status", "key", "identity", "cycle", "current", "document", "id")
+_INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in _COLUMNS[:-1])} WHERE id = ?"
+_VECTOR = "id, space, nosqlId, text, model, data"
+_JOURNAL = "space, number, at, op, memory, cycle, before, undoes"
+
+
+def commit(db: sqlite3.Connection, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
+    """See Storage.commit."""
+    number = head(db, space)
+    stored = []
+    for write in writes:
+        number += 1
+        record = write.record.model_copy(update={"revision": number})
+        _put(db, space, record, write.before)
+        if write.vectors is not None:
+            _put_vectors(db, space, record, write.vectors)
+        row = (space, number, write.at.isoformat(), write.op, record.id, write.cycle, dumps(write.before))
+        db.execute(f"INSERT INTO journal ({_JOURNAL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, write.undoes))
+        stored.append(record)
+    return stored
+
+
+def _put(db: sqlite3.Connection, space: str, record: MemoryRecord, before: MemoryRecord | None) -> None:
+    if record.space != space:
+        raise ValueError(f"memory {record.id!r} is of another space")
+    found = db.execute("SELECT space, revision FROM memories WHERE id = ?", (record.id,)).fetchone()
+    expected = None if before is None else (space, before.revision)
+    if found != expected:
+        raise Conflict
+    fields = (record.revision, record.status, record.key, identity_of(record), record.source.cycle)
+    row = (space, *fields, record.current, dumps(record), record.id)
+    try:
+        db.execute(_INSERT if before is None else _UPDATE, row)
+    except sqlite3.IntegrityError as error:
+        raise Conflict from error
+
+
+def _put_vectors(db: sqlite3.Connection, space: str, record: MemoryRecord, vectors: Sequence[Vector]) -> None:
+    if tuple(vector.id for vector in vectors) != record.vector_ids:
+        raise ValueError(f"the vectors of memory {record.id!r} are not those that it lists")
+    db.execute("DELETE FROM vectors WHERE nosqlId = ? AND space = ?", (record.id, space))
+    for vector in vectors:
+        row = (vector.id, space, record.id, vector.text, vector.model, vector.data)
+        db.execute(f"INSERT INTO vectors ({_VECTOR}) VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def head(db: sqlite3.Connection, space: str) -> int:
+    """The last journal number of a space; 0 when it has none."""
+    row = db.execute("SELECT max(number) FROM journal WHERE space = ?", (space,)).fetchone()
+    return int(row[0] or 0)
+
+
+def _where_in(
+    db: sqlite3.Connection, what: str, space: str, column: str, values: Collection[str], more: str = ""
+) -> Iterator[Any]:
+    """Rows of a space whose `column` is one of `values`; SQLite allows only so many at once."""
+    wanted = list(dict.fromkeys(values))
+    for start in range(0, len(wanted), _CHUNK):
+        some = wanted[start : start + _CHUNK]
+        marks = ", ".join("?" * len(some))
+        query = f"SELECT {what} WHERE space = ? AND {column} IN ({marks}) {more}"
+        yield from db.execute(query, (space, *some))
+
+
+def _documents(
+    db: sqlite3.Connection, space: str, column: str, values: Collection[str], more: str = ""
+) -> list[MemoryRecord]:
+    rows = _where_in(db, "document FROM memories", space, column, values, more)
+    return [loads(row[0]) for row in rows]
+
+
+def records(db: sqlite3.Connection, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
+    """See Storage.records."""
+    found = {record.id: record for record in _documents(db, space, "id", ids)}
+    return [found[id] for id in dict.fromkeys(ids) if id in found]
+
+
+def same(
+    db: sqlite3.Connection, space: str, identities: Collection[str], keys: Collection[str]
+) -> list[MemoryRecord]:
+    """See Storage.same."""
+    found = _documents(db, space, "identity", identities, "AND status = 'active'")
+    found += _documents(db, space, "key", keys, "AND status = 'active'")
+    return list({record.id: record for record in found}.values())
+
+
+def versions(db: sqlite3.Connection, space: str, ids: Collection[str]) -> list[MemoryRecord]:
+    """See Storage.versions."""
+    found = _documents(db, space, "current", ids, "AND status != 'erased'")
+    latest = [(record.valid_to or record.valid_from, record.revision, record) for record in found]
+    return [record for _, _, record in sorted(latest, key=lambda row: row[:2], reverse=True)]
+
+
+def of_cycles(db: sqlite3.Connection, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
+    """See Storage.of_cycles."""
+    return _documents(db, space, "cycle", cycles, "AND status IN ('active', 'hidden')")
+
+
+def listing(
+    db: sqlite3.Connection, space: str, statuses: Collection[Status], limit: int | None, offset: int
+) -> list[MemoryRecord]:
+    """See Storage.listing."""
+    marks = ", ".join("?" * len(statuses))
+    rows = db.execute(
+        f"SELECT document FROM memories WHERE space = ? AND status IN ({marks}) "
+        "ORDER BY revision DESC LIMIT ? OFFSET ?",
+        (space, *statuses, -1 if limit is None else limit, offset),
+    )
+    return [loads(row[0]) for row in rows]
+
+
+def vectors(
+    db: sqlite3.Connection, space: str, memories: Collection[str], model: str | None = None
+) -> list[Vector]:
+    """See Storage.vectors; with `model` those of one model only."""
+    rows = _where_in(db, f"{_VECTOR} FROM vectors", space, "nosqlId", memories)
+    names = ("id", "space", "memory", "text", "model", "data")
+    found = [Vector(**dict(zip(names, row, strict=True))) for row in rows]
+    return [vector for vector in found if model is None or vector.model == model]
+
+
+def journal(
+    db: sqlite3.Connection, space: str, memory: str | None, before: int | None, limit: int | None
+) -> list[JournalEntry]:
+    """See Storage.journal."""
+    where, values = ["space = ?"], [space]
+    more: list[tuple[str, Any]] = [("memory = ?", memory), ("number < ?", before)]
+    for condition, value in more:
+        if value is not None:
+            where.append(condition)
+            values.append(value)
+    rows = db.execute(
+        f"SELECT {_JOURNAL} FROM journal WHERE {' AND '.join(where)} ORDER BY number DESC LIMIT ?",
+        (*values, -1 if limit is None else limit),
+    )
+    return [_entry(*row) for row in rows]
+
+
+def _entry(
+    space: str, number: int, at: str, op: Any, memory: str, cycle: str | None, before: str | None, undoes: int
+) -> JournalEntry:
+    return JournalEntry(
+        space=space,
+        number=number,
+        at=datetime.fromisoformat(at),
+        op=op,
+        memory=memory,
+        cycle=cycle,
+        before=loads(before) if before is not None else None,
+        undoes=undoes,
+    )
+
+
+def feed(db: sqlite3.Connection, space: str, after: int, model: str | None) -> Feed:
+    """See Storage.feed. A write's document and row come in one transaction, so the numbers have no gap."""
+    number = head(db, space)
+    if number == after:
+        return Feed(number, (), ())
+    if after == 0:
+        found = listing(db, space, ("active", "hidden"), None, 0)
+    else:
+        changed = db.execute(
+            "SELECT DISTINCT memory FROM journal WHERE space = ? AND number > ?", (space, after)
+        )
+        found = records(db, space, [row[0] for row in changed])
+    active = [record.id for record in found if record.status == "active"]
+    keys = vectors(db, space, active, model) if model is not None else []
+    return Feed(number, tuple(found), tuple(keys))

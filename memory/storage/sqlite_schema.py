@@ -1,0 +1,102 @@
+"""The tables in SQLite: numbered migrations, which are only ever appended to."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from thoughtcycle.prompts.errors import StorageFailed
+
+MIGRATIONS: Sequence[str] = (
+    """
+    CREATE TABLE memories (
+        id TEXT PRIMARY KEY,
+        space TEXT NOT NULL,
+        revision INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        key TEXT,
+        identity TEXT NOT NULL,
+        cycle TEXT,
+        current TEXT,
+        document TEXT NOT NULL
+    );
+    CREATE UNIQUE INDEX memories_key ON memories (space, key) WHERE status = 'active' AND key IS NOT NULL;
+    CREATE INDEX memories_identity ON memories (space, identity) WHERE status = 'active';
+    CREATE INDEX memories_cycle ON memories (space, cycle) WHERE cycle IS NOT NULL;
+    CREATE INDEX memories_current ON memories (space, current) WHERE current IS NOT NULL;
+    CREATE INDEX memories_status ON memories (space, status, revision);
+
+    CREATE TABLE vectors (
+        id TEXT PRIMARY KEY,
+        space TEXT NOT NULL,
+        nosqlId TEXT NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+        text TEXT NOT NULL,
+        model TEXT NOT NULL,
+        data BLOB NOT NULL
+    );
+    CREATE INDEX vectors_memory ON vectors (nosqlId);
+    CREATE INDEX vectors_model ON vectors (space, model);
+
+    CREATE TABLE journal (
+        space TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        at TEXT NOT NULL,
+        op TEXT NOT NULL,
+        memory TEXT NOT NULL,
+        cycle TEXT,
+        before TEXT,
+        undoes INTEGER,
+        PRIMARY KEY (space, number)
+    );
+    CREATE INDEX journal_memory ON journal (space, memory, number);
+
+    CREATE TABLE conversations (
+        id TEXT PRIMARY KEY,
+        user TEXT NOT NULL,
+        tip TEXT,
+        created TEXT NOT NULL,
+        updated TEXT NOT NULL
+    );
+    CREATE INDEX conversations_user ON conversations (user, updated);
+
+    CREATE TABLE cycles (
+        id TEXT PRIMARY KEY,
+        user TEXT NOT NULL,
+        chat TEXT NOT NULL REFERENCES conversations (id),
+        parent TEXT,
+        open INTEGER NOT NULL,
+        heartbeat REAL NOT NULL,
+        document TEXT NOT NULL
+    );
+    CREATE INDEX cycles_chat ON cycles (chat, user, id, parent);
+    CREATE INDEX cycles_open ON cycles (heartbeat) WHERE open = 1;
+    """,
+)
+
+
+def migrate(connection: sqlite3.Connection, place: str) -> None:
+    """Brings the tables up to date, in one transaction, whoever comes first.
+
+    Raises StorageFailed('schema_newer') when a newer program wrote the file.
+    """
+    if _version(connection, place) == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute("CREATE TABLE IF NOT EXISTS schema_versions (number INTEGER PRIMARY KEY)")
+        for number in range(_version(connection, place) + 1, len(MIGRATIONS) + 1):
+            for statement in filter(str.strip, MIGRATIONS[number - 1].split(";")):
+                connection.execute(statement)
+            connection.execute("INSERT INTO schema_versions VALUES (?)", (number,))
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _version(connection: sqlite3.Connection, place: str) -> int:
+    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_versions'").fetchone()
+    if not known:
+        return 0
+    found = int(connection.execute("SELECT coalesce(max(number), 0) FROM schema_versions").fetchone()[0])
+    if found > len(MIGRATIONS):
+        raise StorageFailed("schema_newer", place=place, found=found, known=len(MIGRATIONS))
+    return found

@@ -1,0 +1,182 @@
+"""The transcript: chats, their cycles, and which branch of a chat is live."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Literal
+
+from thoughtcycle.memory.branches import REASON, live_path, settled
+from thoughtcycle.memory.changes import Keys
+from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.records import (
+    Conversation,
+    Cycle,
+    CycleMessage,
+    MemoryRecord,
+    Step,
+    Variant,
+    named_id,
+)
+from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.words import identity
+from thoughtcycle.prompts.errors import NotAllowed
+
+
+class Transcript(Engine):
+    """Every exchange, kept once; only erasure redacts it (BY-1)."""
+
+    async def claim_chat(self, user: str, chat: str) -> Conversation:
+        """The chat, which is this user's from now on; raises NotAllowed('chat_of_another') if it is not."""
+        conversation = await self._storage.claim(chat, owned(user), self._clock())
+        if conversation.user != user:
+            raise NotAllowed("chat_of_another")
+        return conversation
+
+    async def open_cycle(
+        self, user: str, chat: str, message: CycleMessage, *, parent: str | None, channel: str
+    ) -> Cycle:
+        """The cycle of this message, stored before anything is answered; the same call gives the same cycle.
+
+        What a crash left open in this chat is closed first, marked as cut.
+        """
+        await self.claim_chat(user, chat)
+        now = self._clock()
+        id = named_id("cycle", chat, message.id, parent or "", identity("text", message.text))
+        for left in await self._storage.open_cycles(user=user, chat=chat):
+            if left.id != id:
+                await self._cut(left)
+        cycle = Cycle(
+            id=id,
+            user=user,
+            chat=chat,
+            channel=channel,
+            parent=parent,
+            message=message,
+            opened_at=now,
+            heartbeat=now,
+        )
+        return await self._storage.add_cycle(cycle)
+
+    async def append(
+        self, user: str, cycle_id: str, execution: str, step: Step, text: CycleMessage | None
+    ) -> None:
+        """Keeps what an action did and showed; a repeated run replaces what it wrote before."""
+        change = partial(progressed, execution=execution, step=step, text=text, at=self._clock())
+        await self._amend(user, cycle_id, change, tip=False)
+
+    async def close_cycle(
+        self,
+        user: str,
+        cycle_id: str,
+        *,
+        execution: str,
+        messages: Sequence[CycleMessage],
+        steps: Sequence[Step],
+        cut: bool = False,
+        formation: Literal["none", "pending"] = "pending",
+    ) -> Cycle:
+        """Adds this execution's reply (a repeated run replaces it) and makes the cycle the chat's tip."""
+        variant = Variant(
+            execution=execution, messages=tuple(messages), steps=tuple(steps), at=self._clock(), cut=cut
+        )
+        change = partial(closed, variant=variant, formation=formation)
+        return await self._amend(user, cycle_id, change, tip=True)
+
+    async def conversation(
+        self, user: str, chat: str, *, limit: int = 2, tip: str | None = None
+    ) -> list[Cycle]:
+        """The last `limit` closed cycles on the path to `tip` (None: the chat's), oldest first."""
+        if tip is None:
+            tip = (await self.claim_chat(user, chat)).tip
+        path: list[Cycle] = []
+        seen: set[str] = set()
+        while tip is not None and tip not in seen and len(path) < limit:
+            seen.add(tip)
+            cycle = await self._storage.cycle(owned(user), tip)
+            if cycle is None or cycle.chat != chat:
+                break
+            if cycle.closed:
+                path.append(cycle)
+            tip = cycle.parent
+        return path[::-1]
+
+    async def sweep(self, older_than: timedelta = timedelta(minutes=10)) -> int:
+        """Closes the cycles, of any user, that gave no sign of life for so long; how many there were."""
+        left = await self._storage.open_cycles(before=self._clock() - older_than)
+        for cycle in left:
+            await self._cut(cycle)
+        return len(left)
+
+    async def settle_branches(self, user: str, chat: str, tip: str | None) -> list[MemoryRecord]:
+        """Hides memories that only abandoned branches of this chat said, restores those of its live one.
+
+        `tip` ends the live branch. Gives the memories that changed.
+        """
+        links = await self._storage.links(owned(user), chat)
+        live = live_path(links, tip)
+        dead = links.keys() - live
+        async with self._spaces.index(user) as index:
+            away = any(reason == REASON for reason in index.hidden.values())
+        if not dead and not away:
+            return []
+
+        async def plan() -> tuple[list[Write], None]:
+            records = await self._storage.of_cycles(user, [*dead, *live])
+            concerned = [id for record in records for id in (record.id, record.current) if id is not None]
+            versions = await self._storage.versions(user, concerned)
+            versions += await self._storage.records(user, concerned)
+            vectors = await self._storage.vectors(user, [record.id for record in versions])
+            keys = Keys(self._model, stored={vector.id: vector for vector in vectors})
+            writes = settled(records, versions, live=live, dead=dead, keys=keys, at=self._clock())
+            return writes, None
+
+        stored, _ = await self._change(user, plan)
+        return list(stored.values())
+
+    async def _cut(self, cycle: Cycle) -> None:
+        await self._storage.amend_cycle(cycle.user, cycle.id, partial(cut_off, at=self._clock()), tip=True)
+
+    async def _amend(self, user: str, cycle_id: str, change: Callable[[Cycle], Cycle], *, tip: bool) -> Cycle:
+        cycle = await self._storage.amend_cycle(owned(user), cycle_id, change, tip=tip)
+        if cycle is None:
+            raise NotAllowed("cycle_unknown", id=repr(cycle_id))
+        return cycle
+
+
+def progressed(cycle: Cycle, *, execution: str, step: Step, text: CycleMessage | None, at: datetime) -> Cycle:
+    """`cycle` with one more step under way; the same execution's same action is replaced."""
+    entry = (execution, step, text)
+    same = [(known[0], known[1]["action"]) == (execution, step["action"]) for known in cycle.progress]
+    if any(same):
+        place = same.index(True)
+        progress = (*cycle.progress[:place], entry, *cycle.progress[place + 1 :])
+    else:
+        progress = (*cycle.progress, entry)
+    return cycle.model_copy(update={"progress": progress, "heartbeat": at})
+
+
+def closed(cycle: Cycle, *, variant: Variant, formation: Literal["none", "pending"]) -> Cycle:
+    """`cycle` with this reply as its newest; formation has to look at it again."""
+    others = tuple(known for known in cycle.variants if known.execution != variant.execution)
+    return cycle.model_copy(
+        update={
+            "variants": (*others, variant),
+            "progress": (),
+            "formation": formation,
+            "heartbeat": variant.at,
+        }
+    )
+
+
+def cut_off(cycle: Cycle, *, at: datetime) -> Cycle:
+    """`cycle` closed with what was shown before it stopped; one that is closed stays as it is."""
+    if cycle.closed:
+        return cycle
+    variant = Variant(
+        execution=cycle.progress[-1][0] if cycle.progress else "",
+        messages=tuple(text for _, _, text in cycle.progress if text is not None),
+        steps=tuple(step for _, step, _ in cycle.progress),
+        at=at,
+        cut=True,
+    )
+    return closed(cycle, variant=variant, formation="pending")

@@ -1,0 +1,73 @@
+"""How text becomes search terms: folded, without stop words, as Portuguese and English stems."""
+
+import hashlib
+import re
+import threading
+import unicodedata
+from functools import cache, lru_cache
+from typing import Any
+
+import Stemmer
+
+from thoughtcycle.memory.records import as_text
+from thoughtcycle.prompts.loader import LANGUAGES, word_lists
+
+_WORD = re.compile(r"\w+")
+_LONGEST_WORD = 64
+_local = threading.local()
+
+Term = tuple[str, ...]
+"""One word as its stem forms; two words are the same term when they share a form."""
+
+
+def fold(text: str) -> str:
+    """Lower case, without accents."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def identity(type: str, content: Any) -> str:
+    """Equal for contents that say the same in the same words: case, spaces and a final full stop aside.
+
+    Accents count ("avó" is not "avô"); anything but plain text counts as it is.
+    """
+    text = as_text(content)
+    if type == "text" and isinstance(content, str):
+        text = " ".join(unicodedata.normalize("NFC", text).casefold().split()).rstrip(".!")
+    return hashlib.sha256(f"{type}\x1f{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Words of all languages that say nothing about a topic, folded."""
+    lists = (word_lists(language, "stop_words")["words"].split() for language in LANGUAGES)
+    return frozenset(fold(word) for words in lists for word in words)
+
+
+def terms(text: str) -> list[Term]:
+    """The content words of `text`, in order, as stem forms."""
+    stops = stop_words()
+    words = (word[:_LONGEST_WORD] for word in _WORD.findall(text.casefold()))
+    return [forms(word) for word in words if fold(word) not in stops]
+
+
+@lru_cache(maxsize=65_536)
+def forms(word: str) -> Term:
+    """The stem forms of a lower-case word: Portuguese (with and without its accents) and English.
+
+    Snowball's Portuguese rules need the accents, but people leave them out, so both are kept.
+    """
+    portuguese, english = _stemmers()
+    plain = fold(word)
+    found = (fold(portuguese.stemWord(word)), portuguese.stemWord(plain), english.stemWord(plain))
+    return tuple(dict.fromkeys(form for form in found if form)) or (plain,)
+
+
+def _stemmers() -> tuple[Stemmer.Stemmer, Stemmer.Stemmer]:
+    """A pair per thread: PyStemmer's objects are not thread-safe."""
+    if not hasattr(_local, "stemmers"):
+        _local.stemmers = (Stemmer.Stemmer("portuguese"), Stemmer.Stemmer("english"))
+    pair: tuple[Stemmer.Stemmer, Stemmer.Stemmer] = _local.stemmers
+    return pair
