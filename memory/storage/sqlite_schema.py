@@ -19,8 +19,8 @@ MIGRATIONS: Sequence[str] = (
         document TEXT NOT NULL
     );
     CREATE UNIQUE INDEX memories_key ON memories (space, key) WHERE status = 'active' AND key IS NOT NULL;
-    CREATE INDEX memories_identity ON memories (space, identity) WHERE status = 'active';
-    CREATE INDEX memories_cycle ON memories (space, cycle) WHERE cycle IS NOT NULL;
+    CREATE INDEX memories_identity ON memories (space, identity, status);
+    CREATE INDEX memories_cycle ON memories (space, cycle, status);
     CREATE INDEX memories_current ON memories (space, current) WHERE current IS NOT NULL;
     CREATE INDEX memories_status ON memories (space, status, revision);
 
@@ -32,8 +32,7 @@ MIGRATIONS: Sequence[str] = (
         model TEXT NOT NULL,
         data BLOB NOT NULL
     );
-    CREATE INDEX vectors_memory ON vectors (nosqlId);
-    CREATE INDEX vectors_model ON vectors (space, model);
+    CREATE INDEX vectors_memory ON vectors (nosqlId, space);
 
     CREATE TABLE journal (
         space TEXT NOT NULL,
@@ -67,7 +66,8 @@ MIGRATIONS: Sequence[str] = (
         document TEXT NOT NULL
     );
     CREATE INDEX cycles_chat ON cycles (chat, user, id, parent);
-    CREATE INDEX cycles_open ON cycles (heartbeat) WHERE open = 1;
+    CREATE INDEX cycles_open ON cycles (chat, user, open);
+    CREATE INDEX cycles_heartbeat ON cycles (heartbeat) WHERE open = 1;
     """,
 )
 
