@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from thoughtcycle.cli.options import TEXTS, Db, Json, User, check_user, one_line, put_json, reported
-from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status
+from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, UndoResult
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 if TYPE_CHECKING:
-    from thoughtcycle.memory.memory import Memory, UndoResult
+    from thoughtcycle.memory.memory import Memory
 
 app = typer.Typer(help=TEXTS["help.memories"], no_args_is_help=True)
 
@@ -175,15 +175,17 @@ def undo(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    async def work(memory: "Memory", who: str) -> "UndoResult":
+    async def work(memory: "Memory", who: str) -> UndoResult:
         record = await _find(memory, who, id) if id else None
         return await memory.undo(who, record.id if record else None)
 
     result = _with_memory(db, user, work)
+    if result.undone is None:
+        raise InputRefused("nothing_to_undo")
     if as_json:
-        put_json({"op": result.op, "memory": result.memory})
+        put_json(result.model_dump(mode="json"))
     else:
-        typer.echo(TEXTS.fill("undone", op=result.op, id=result.memory[:8]))
+        typer.echo(TEXTS.fill("undone", op=result.undone.op, id=result.undone.memory[:8]))
 
 
 def _changed(record: MemoryRecord, section: str, as_json: bool) -> None:

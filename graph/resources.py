@@ -77,12 +77,13 @@ async def _leave(held: _Held) -> None:
 
 async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelSettings | None) -> Resources:
     """Everything or nothing: what was opened before a failure is closed again."""
-    settings = settings or await asyncio.to_thread(load_settings)
-    models = models or await asyncio.to_thread(ModelSettings)
+    if settings is None:
+        settings = await asyncio.to_thread(load_settings)
+    if models is None:
+        models = await asyncio.to_thread(ModelSettings)
+    embeddings = await asyncio.to_thread(build_embeddings, models)
     async with AsyncExitStack() as opening:
-        memory = await opening.enter_async_context(
-            Memory.open(settings.url(), embeddings=await asyncio.to_thread(build_embeddings, models))
-        )
+        memory = await opening.enter_async_context(Memory.open(settings.url(), embeddings=embeddings))
         checkpointer = await opening.enter_async_context(
             open_checkpointer(settings.url(), keep_turns=settings.limits.keep_turns)
         )

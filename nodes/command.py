@@ -10,7 +10,7 @@ from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.message import clean, command_query, user_message
 from thoughtcycle.nodes.state import Briefing, StateUpdate
 from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.prompts.loader import Language, texts
 
 RECALL, REMEMBER = "recall", "remember"
@@ -47,8 +47,8 @@ async def command(turn: Turn) -> StateUpdate:
 async def _admit(turn: Turn) -> None:
     if not turn.context.incognito:
         await turn.memory.claim_chat(turn.user, turn.chat)
-    elif await turn.memory.chat_owner(turn.chat) not in (None, turn.user):
-        raise NotAllowed("chat_of_another")
+    else:
+        await turn.memory.check_chat(turn.user, turn.chat)
 
 
 def settle_language(turn: Turn, text: str) -> Language:
@@ -75,7 +75,7 @@ async def _look_up(turn: Turn, query: str, language: Language, tip: str | None) 
     cycle = await open_cycle(turn, tip)
     turn.status(words["status.searching"])
     if query:
-        hits = await turn.memory.search(turn.user, query, limit=turn.services.limits.search_hits)
+        hits = await turn.find(query, turn.services.limits.search_hits)
         records = [hit.record for hit in hits]
     else:
         records = await turn.memory.list(turn.user, limit=turn.services.limits.recalled // 2)

@@ -33,7 +33,7 @@ async def passive_hits(turn: Turn) -> list[MemoryHit]:
         return []
     query = window.clip(turn.message, 2_000)
     query = " ".join([query, *topics_of(query, turn.language)])
-    return await turn.memory.search(turn.user, query, limit=limits.briefing_facts)
+    return await turn.find(query, limits.briefing_facts)
 
 
 def brief(turn: Turn, hits: Sequence[MemoryHit]) -> Briefing:

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.streaming import speak
@@ -55,7 +56,7 @@ async def _end(turn: Turn, section: str) -> StateUpdate:
 
 
 def resolve(answer: str, names: Collection[str]) -> str | None:
-    """The one action that a sloppy answer names: case, quotes, punctuation and a sentence around do not matter.
+    """The one action that a sloppy answer names: case, quotes, punctuation, a sentence around do not matter.
 
     None when it names no action or more than one.
     """
@@ -63,7 +64,7 @@ def resolve(answer: str, names: Collection[str]) -> str | None:
     if exact := by_form.get(_form(answer)):
         return exact
     words = [_form(word) for word in re.split(r"[^\w]+", _spelled(answer))]
-    pairs = [first + second for first, second in zip(words, words[1:], strict=False)]
+    pairs = [first + second for first, second in pairwise(words)]
     named = {by_form[form] for form in (*words, *pairs) if form in by_form}
     return named.pop() if len(named) == 1 else None
 

@@ -1,24 +1,32 @@
 """One step's view of the running turn: state, context and services together."""
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryRecord, Recalled, Utterance, new_id
+from thoughtcycle.memory.records import MemoryHit, MemoryRecord, Recalled, Utterance, new_id
 from thoughtcycle.mind.base import ActionCard, Mind, View
 from thoughtcycle.nodes import envelope
 from thoughtcycle.nodes.context import Context, ContextSource, of_run
 from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.nodes.state import State
+from thoughtcycle.prompts.errors import ModelFailed
 from thoughtcycle.prompts.loader import Language, Texts, texts
+
+log = logging.getLogger(__name__)
+
+WORDS_ONLY = np.empty(0, dtype=np.float32)
+"""The query vector of a search without vectors."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,14 @@ class Turn:
             actions=tuple(actions),
         )
 
+    async def find(self, query: str, limit: int, vector: np.ndarray | None = None) -> list[MemoryHit]:
+        """Memories that speak of `query`; by words alone while the embedding model is out of reach."""
+        try:
+            return await self.memory.search(self.user, query, vector=vector, limit=limit)
+        except ModelFailed as failure:
+            log.warning("searching by words alone: %s", failure.code)
+            return await self.memory.search(self.user, query, vector=WORDS_ONLY, limit=limit)
+
     def shown(self) -> list[Utterance]:
         """What was said in this cycle after the user's message."""
         said = []
@@ -104,7 +120,7 @@ class Turn:
         return said[::-1]
 
     def with_recalled(self, records: Iterable[MemoryRecord]) -> list[Recalled]:
-        """The thread's recalled memories with `records` as the newest, the oldest dropped (at most `limits.recalled`)."""
+        """The thread's recalled memories with `records` as the newest; beyond the limit the oldest go."""
         fresh = {record.id: short_form(record) for record in records}
         former = [known for known in self.state.get("recalled", ()) if known["id"] not in fresh]
         return [*former, *fresh.values()][-self.services.limits.recalled :]

@@ -8,7 +8,7 @@ from thoughtcycle.memory.records import Cycle, Utterance
 from thoughtcycle.nodes.envelope import flagged, role_of
 
 CHARS_PER_TOKEN = 4
-"""A documented estimate, on the safe side for Portuguese and English: no tokenizer table is at hand offline."""
+"""A documented estimate for Portuguese and English: no tokenizer table is at hand offline."""
 CUT = " […] "
 HIDDEN = "[…]"
 
@@ -47,7 +47,7 @@ def mask(window: Iterable[Utterance], hidden: Iterable[str]) -> list[Utterance]:
 
 
 def fit(window: Sequence[Utterance], tokens: int) -> list[Utterance]:
-    """The window within `tokens` in all: each text gets an equal share, head and tail of a longer one stay."""
+    """The window within `tokens` in all: each text has an equal share, head and tail of a longer one stay."""
     share = tokens * CHARS_PER_TOKEN // max(len(window), 1)
     return [
         Utterance(

@@ -1,5 +1,6 @@
 """MemoryDelete: takes recalled memories out of every path at once, when the user asks for it (TC-11)."""
 
+import logging
 from typing import Annotated, Any, ClassVar
 
 from pydantic import StringConstraints
@@ -10,6 +11,9 @@ from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.told import did, found_now, heard
 from thoughtcycle.nodes.recall import rebrief
 from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.prompts.errors import NotAllowed
+
+log = logging.getLogger(__name__)
 
 MemoryId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
@@ -61,7 +65,11 @@ class MemoryDelete(Action[list[str]]):
                 self.say(turn.language, section, count=len(given)), "refused" if given else "nothing"
             )
         self.status(turn, "status.erasing")
-        hidden = await turn.memory.hide(turn.user, ids, cycle=turn.state.get("cycle_id"))
+        try:
+            hidden = await turn.memory.hide(turn.user, ids, cycle=turn.state.get("cycle_id"))
+        except NotAllowed as refusal:
+            log.info("delete refused: %s", refusal.code)
+            return Outcome(self.say(turn.language, "outcome.refused", count=len(ids)), "refused")
         return Outcome(
             self.say(turn.language, "outcome", count=len(hidden), topic=_topics(hidden)),
             recalled=[memory for memory in turn.state.get("recalled", ()) if memory["id"] not in ids],

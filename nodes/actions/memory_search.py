@@ -1,15 +1,19 @@
 """MemorySearch: looks for what is missing, by short contexts, and shows each memory found (TC-8)."""
 
+import logging
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import StringConstraints
 
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.mind.language.understanding import understand
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.told import brief_list, found_now, heard, topics, wants_known
-from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.nodes.turn import WORDS_ONLY, Turn
+from thoughtcycle.prompts.errors import ModelFailed
+
+log = logging.getLogger(__name__)
 
 EVERYTHING = "*"
 """The context that asks for all that is known."""
@@ -54,8 +58,7 @@ class MemorySearch(Action[list[str]]):
     def urgency(self, view: View) -> float:
         if any(step["action"] == self.name for step in view.steps):
             return 0.0
-        told = understand(view.message, language=view.language, now=view.now)
-        return 0.9 if wants_known(told) else 0.0
+        return 0.9 if wants_known(heard(view)) else 0.0
 
     def input_key(self, given: list[str]) -> list[str]:
         return sorted({context.casefold() for context in given})
@@ -63,7 +66,7 @@ class MemorySearch(Action[list[str]]):
     async def act(self, given: list[str], turn: Turn) -> Outcome:
         contexts = list(dict.fromkeys(given))[: turn.services.limits.search_contexts]
         self.status(turn, "status.formatting")
-        vectors = await turn.memory.embed([context for context in contexts if context != EVERYTHING])
+        vectors = await _embedded([context for context in contexts if context != EVERYTHING], turn)
         self.status(turn, "status.looking_up")
         found: dict[str, MemoryRecord] = {}
         for context in contexts:
@@ -79,9 +82,18 @@ class MemorySearch(Action[list[str]]):
         )
 
 
-async def _look_up(context: str, vector: object, turn: Turn) -> list[MemoryRecord]:
+async def _embedded(contexts: list[str], turn: Turn) -> dict[str, np.ndarray]:
+    """One vector per context, asked in one call; words alone while the model is out of reach."""
+    try:
+        return await turn.memory.embed(contexts)
+    except ModelFailed as failure:
+        log.warning("searching by words alone: %s", failure.code)
+        return dict.fromkeys(contexts, WORDS_ONLY)
+
+
+async def _look_up(context: str, vector: np.ndarray | None, turn: Turn) -> list[MemoryRecord]:
     limits = turn.services.limits
     if context == EVERYTHING:
         return await turn.memory.list(turn.user, limit=limits.recalled // 2)
-    hits = await turn.memory.search(turn.user, context, vector=vector, limit=limits.search_hits)
-    return [hit.record for hit in hits]
+    found = WORDS_ONLY if vector is None else vector
+    return [hit.record for hit in await turn.find(context, limits.search_hits, found)]

@@ -1,5 +1,6 @@
 """MemoryUpdate: gives recalled memories new content; the former version stays in history (TC-10)."""
 
+import logging
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -10,6 +11,9 @@ from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.memory_save import Binding
 from thoughtcycle.nodes.actions.told import brief_list, did, heard
 from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.prompts.errors import NotAllowed
+
+log = logging.getLogger(__name__)
 
 
 class UpdateItem(BaseModel):
@@ -33,11 +37,11 @@ def items_by_rules(view: View) -> list[UpdateItem]:
         key = memory["key"]
         if key in new and memory["content"] != new[key].content:
             items.append(
-                UpdateItem(_id=memory["id"], content=new[key].content, bindings=list(new[key].bindings))
+                UpdateItem(id=memory["id"], content=new[key].content, bindings=list(new[key].bindings))
             )
         elif key in denied and key not in new:
             content = action.say(view.language, "rules.no_longer", memory=memory["content"])
-            items.append(UpdateItem(_id=memory["id"], content=content))
+            items.append(UpdateItem(id=memory["id"], content=content))
     return items
 
 
@@ -76,29 +80,36 @@ class MemoryUpdate(Action[list[UpdateItem]]):
         allowed = {memory["id"] for memory in turn.state.get("recalled", ())}
         longest = turn.services.limits.content_chars
         items = [item for item in given if item.id in allowed and _usable(item, longest)]
-        refused = len(given) - len(items)
-        if not items:
+        if items:
+            self.status(turn, "status.writing")
+        tried = [await _update(item, turn) for item in items]
+        changed = [record for record in tried if record is not None]
+        refused = len(given) - len(changed)
+        if not changed:
             section = "outcome.refused" if refused else "outcome.nothing"
             return Outcome(
                 self.say(turn.language, section, count=refused), "refused" if refused else "nothing"
-            )
-        self.status(turn, "status.writing")
-        changed: list[MemoryRecord] = []
-        for item in items:
-            changed.append(
-                await turn.memory.update(
-                    turn.user,
-                    item.id,
-                    content=item.content,
-                    bindings=item.bindings,
-                    cycle=turn.state.get("cycle_id"),
-                )
             )
         return Outcome(
             self.say(turn.language, "outcome", count=len(changed), refused=refused),
             found=[record.id for record in changed],
             recalled=turn.with_recalled(changed),
         )
+
+
+async def _update(item: UpdateItem, turn: Turn) -> MemoryRecord | None:
+    """The new version; None when the memory is no longer there to be changed."""
+    try:
+        return await turn.memory.update(
+            turn.user,
+            item.id,
+            content=item.content,
+            bindings=item.bindings,
+            cycle=turn.state.get("cycle_id"),
+        )
+    except NotAllowed as refusal:
+        log.info("update refused: %s", refusal.code)
+        return None
 
 
 def _usable(item: UpdateItem, longest: int) -> bool:

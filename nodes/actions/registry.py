@@ -1,4 +1,4 @@
-"""The single place where action names live: found, not listed. Nodes, edges, prompt and CLI follow from it."""
+"""The single place where action names live: found, not listed. Nodes, edges, prompt, CLI follow from it."""
 
 import inspect
 import pkgutil

@@ -1,0 +1,93 @@
+"""Opens the real thing for a test: SQLite, checkpointer, and the mind asked for."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langchain_core.messages import HumanMessage
+from support.fake_openai import FakeOpenAI
+
+from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.mind.base import Mind
+from thoughtcycle.mind.embeddings import build_embeddings
+from thoughtcycle.mind.llm import LLMMind
+from thoughtcycle.mind.roles import ModelSettings, RoleSettings
+from thoughtcycle.mind.rules import RuleMind
+from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.limits import Limits
+
+
+def models(server: FakeOpenAI, timeout: float = 10.0) -> ModelSettings:
+    """Every role on the fake server, each with a model name of its own."""
+    return ModelSettings(
+        openai_api_key="sk-test-secret",
+        openai_base_url=server.url,
+        reasoning_heavy=RoleSettings(model="heavy", timeout=timeout),
+        reasoning=RoleSettings(model="reason", timeout=timeout),
+        chat=RoleSettings(model="talk", timeout=timeout),
+        embedding=RoleSettings(model="embed", timeout=timeout),
+    )
+
+
+@dataclass
+class Lab:
+    """An open graph and what it stands on."""
+
+    graph: ThoughtCycle
+    memory: Memory
+    mind: Mind
+    checkpointer: Any
+
+    async def say(self, text: Any, thread: str = "t", **context: Any) -> dict[str, Any]:
+        """One turn; the values at its end."""
+        values = await self.graph.ainvoke(
+            {"messages": [HumanMessage(text)]},
+            {"configurable": {"thread_id": thread}},
+            context=Context(**{"user_id": "ana", **context}),
+            durability="async",
+        )
+        return dict(values)
+
+    async def answer(self, text: Any, thread: str = "t", **context: Any) -> str:
+        """All texts of the reply of one turn, in order."""
+        return replies(await self.say(text, thread, **context))
+
+
+def replies(values: dict[str, Any]) -> str:
+    """What was said after the last user message."""
+    texts: list[str] = []
+    for message in reversed(values["messages"]):
+        if isinstance(message, HumanMessage):
+            break
+        texts.insert(0, message.text)
+    return " ".join(texts)
+
+
+@asynccontextmanager
+async def lab(
+    folder: Path,
+    server: FakeOpenAI | None = None,
+    *,
+    mind: Mind | None = None,
+    limits: Limits | None = None,
+    timeout: float = 10.0,
+    **graph: Any,
+) -> AsyncIterator[Lab]:
+    """A rule mind, or a model mind on `server`, over one SQLite file in `folder`."""
+    url = f"sqlite:///{folder}/lab.db"
+    settings = models(server, timeout) if server else ModelSettings(openai_api_key=None, openai_base_url=None)
+    mind = mind or (LLMMind.from_settings(settings) if server else RuleMind())
+    async with (
+        Memory.open(url, embeddings=build_embeddings(settings)) as memory,
+        open_checkpointer(url) as saver,
+    ):
+        cycle = create_thought_cycle(memory=memory, mind=mind, checkpointer=saver, limits=limits, **graph)
+        try:
+            yield Lab(cycle, memory, mind, saver)
+        finally:
+            if isinstance(mind, LLMMind):
+                await mind.aclose()
