@@ -82,6 +82,16 @@ def without_thoughts(text: str) -> str:
     return (sieve.feed(text) + sieve.finish()).strip()
 
 
+def _after_thoughts(text: str) -> str:
+    """What follows the thoughts that open `text`; inside of data the tag is data."""
+    text = text.strip()
+    if CLOSE in text and not text.startswith(("[", "{", OPEN)) and OPEN not in text.partition(CLOSE)[0]:
+        text = text.partition(CLOSE)[2].strip()
+    while text.startswith(OPEN):
+        text = text.partition(CLOSE)[2].strip()
+    return text
+
+
 def unfenced(text: str) -> str:
     """`text` without a code fence around the whole of it."""
     fenced = _FENCED.match(text)
@@ -93,7 +103,7 @@ def parse(answer: str, schema: Any) -> Any:
 
     Raises Unusable; never returns half of an answer.
     """
-    text = unfenced(without_thoughts(answer))
+    text = unfenced(without_thoughts(answer) if schema is str else _after_thoughts(answer))
     if not text:
         raise Unusable("the answer is empty")
     if schema is str:

@@ -123,6 +123,7 @@ class ModelCall(BaseChatModel):
 
     seats: tuple[Seat, ...]
     on_text: OnText | None = None
+    streaming: bool = False
     cache: bool = False
 
     @property

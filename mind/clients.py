@@ -42,9 +42,9 @@ class Clients:
 
         return OpenAIEmbeddings(
             model=endpoint.model,
-            base_url=endpoint.base_url,
-            api_key=_key(endpoint),
-            timeout=endpoint.timeout,
+            openai_api_base=endpoint.base_url,
+            openai_api_key=_key(endpoint),
+            request_timeout=endpoint.timeout,
             max_retries=0,
             check_embedding_ctx_length=False,
             http_async_client=self._pool(),

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Set
 from types import TracebackType
 from typing import TypeVar
 
@@ -27,6 +27,11 @@ _STATUS_CODES = {
     405: "model_address",
     429: "model_limit",
 }
+
+# Classes of the openai and httpx packages, by name: neither is imported before it is used.
+_TIMEOUTS = frozenset({"APITimeoutError", "TimeoutException"})
+_CONNECTIONS = frozenset({"APIConnectionError", "TransportError"})
+_NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout"})
 
 
 def translated(error: Exception, endpoint: Endpoint) -> ModelFailed:
@@ -95,16 +100,16 @@ def pause_after(failure: ModelFailed) -> float | None:
 def _code(error: Exception, status: int | None) -> str:
     if isinstance(error, ContextOverflowError):
         return "model_overflow"
-    if isinstance(error, TimeoutError | ModelTimeoutError) or status == 408:
+    if isinstance(error, TimeoutError | ModelTimeoutError) or _is_a(error, _TIMEOUTS) or status == 408:
         return "model_timeout"
     if status is not None:
         return _code_of_status(status)
-    if isinstance(error, ModelConnectionError | OSError):
+    if isinstance(error, ModelConnectionError | OSError) or _is_a(error, _CONNECTIONS):
         return "model_unreachable" if _never_connected(error) else "model_cut"
-    if isinstance(error, ValueError) and "No generation" in str(error):
-        return "model_cut"  # langchain-core: the stream ended without a single chunk
-    if hasattr(error, "body") and hasattr(error, "request"):
-        return "model_down"  # openai.APIError: an error event inside the stream
+    if isinstance(error, ValueError):
+        return "model_protocol"  # e.g. a web page, or an error with status 200
+    if _is_a(error, {"APIError"}):
+        return "model_down"  # an error event inside the stream
     return "model_unknown"
 
 
@@ -127,10 +132,13 @@ def _retry_after(error: Exception) -> float | None:
 
 def _never_connected(error: BaseException) -> bool:
     return any(
-        isinstance(cause, ConnectionRefusedError | socket.gaierror)
-        or type(cause).__name__ in ("ConnectError", "ConnectTimeout")  # of httpx, whichever is in use
+        isinstance(cause, ConnectionRefusedError | socket.gaierror) or _is_a(cause, _NEVER_CONNECTED)
         for cause in _causes(error)
     )
+
+
+def _is_a(error: BaseException, names: Set[str]) -> bool:
+    return any(base.__name__ in names for base in type(error).__mro__)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

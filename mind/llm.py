@@ -107,7 +107,7 @@ class LLMMind(Mind):
         on_text: OnText | None = None,
     ) -> AIMessage:
         """See Mind.reply."""
-        call = ModelCall(seats=self._candidates(question.role), on_text=on_text)
+        call = ModelCall(seats=self._candidates(question.role), on_text=on_text, streaming=True)
         messages = reply_prompt(question, view)
         said = await deliver(call, messages, chat_history=chat_history, modal=modal, name=question.name)
         _record(question.role, said, view)

@@ -220,4 +220,4 @@ def _refused(where: tuple[int | str, ...]) -> InputRefused:
     setting = parts[0] if aliased else PREFIX + "__".join(part.upper() for part in parts)
     kind = parts[-1].lower().removeprefix("openai_")
     expected = _EXPECTED.get(kind, " | ".join(name.upper() for name in _FIELDS))
-    return InputRefused("bad_setting", setting=setting, expected=expected)
+    return InputRefused("bad_setting", name=setting, expected=expected)

@@ -32,6 +32,8 @@ class TextModel(BaseChatModel):
     """A chat model that says the last message of its prompt, word by word."""
 
     on_text: OnText | None = None
+    streaming: bool = False
+    """Set, `ainvoke` streams whoever listens."""
     cache: bool = False
 
     @property
@@ -90,13 +92,13 @@ async def deliver(
 ) -> AIMessage:
     """What `model` says to `messages`, streamed to whoever listens through LangChain's callbacks.
 
-    `ainvoke` with `stream=True` rather than `astream`: LangGraph's newer event protocol listens only to it.
+    `model` is one with `streaming=True`, and is invoked: LangGraph's newer event protocol hears only that.
     The envelope rides in the run's metadata and on the final message, never on the pieces, because
     keys of pieces are concatenated.
     """
     wrapped = envelope(chat_history=chat_history, modal=modal)
     config = RunnableConfig(metadata=dict(wrapped), run_name=name)
-    said = await model.ainvoke(messages, config, stream=True)
+    said = await model.ainvoke(messages, config)
     cut = {"cut": True} if said.response_metadata.get("finish_reason") == CUT else {}
     return AIMessage(
         content=said.text,
@@ -111,5 +113,5 @@ async def speak(
     text: str, *, chat_history: bool, modal: str = "text", on_text: OnText | None = None, name: str = "speak"
 ) -> AIMessage:
     """Says a text that is already there, just as `Mind.reply` says a model's."""
-    model = TextModel(on_text=on_text)
+    model = TextModel(on_text=on_text, streaming=True)
     return await deliver(model, [AIMessage(text)], chat_history=chat_history, modal=modal, name=name)

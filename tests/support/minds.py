@@ -1,0 +1,23 @@
+"""Questions and views for tests of the minds."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.roles import ModelRole
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=ZoneInfo("America/Sao_Paulo"))
+
+
+def view(message: str = "Qual é o meu nome?", **values: Any) -> View:
+    """What a mind may see, on a Friday at noon."""
+    return View(message, NOON, **values)
+
+
+def question(
+    role: ModelRole, schema: Any = str, by_rules: Callable[[View], Any] = lambda view: None
+) -> Question[Any]:
+    """A question whose task is a line of the frame."""
+    return Question("frame#use_memory", role, schema, by_rules)
