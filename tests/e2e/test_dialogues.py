@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from support.graphs import lab
 
 CLI = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
@@ -20,7 +21,13 @@ CLEAN = {
 def cli(*args: str, stdin: str = "", db: Path) -> subprocess.CompletedProcess[str]:
     options = ["--db", f"sqlite:///{db}", "--user", "pedro"]
     return subprocess.run(
-        [*CLI, *args, *options], input=stdin, env=CLEAN, capture_output=True, text=True, timeout=60, check=False
+        [*CLI, *args, *options],
+        input=stdin,
+        env=CLEAN,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -66,7 +73,9 @@ def test_the_dialogue_across_processes(told: tuple[str, ...], tmp_path: Path) ->
     assert len(kept.splitlines()) == 2 and name not in kept and fish in kept
     everything = cli("memories", "list", "--all", "--json", db=db).stdout
     assert '"superseded"' in everything and '"hidden"' in everything
-    searched = cli("memories", "search", name_word, db=db).stdout + cli("memories", "search", name, db=db).stdout
+    searched = (
+        cli("memories", "search", name_word, db=db).stdout + cli("memories", "search", name, db=db).stdout
+    )
     assert name not in searched
     assert name not in cli("chat", stdin=f"/lembrar {name_word}\n{ask_name}\n", db=db).stdout
 
@@ -86,32 +95,119 @@ class Told:
 
 
 DIALOGUES = (
-    Told("pt typos", (("oi, meu nome eh Joao e eu moro em Recife", ("joao",)), ("onde eu moro?", ("recife",))), 2),
-    Told("pt work", (("trabalho como engenheira na Petrobras", ()), ("com o que eu trabalho?", ("petrobras",))), 1),
-    Told("pt job change", (("trabalho na Vivo", ()), ("mudei de emprego, agora trabalho na Nubank", ("nubank",)), ("onde eu trabalho?", ("nubank", "-vivo"))), 1, ("Nubank",), ("Vivo",)),
+    Told(
+        "pt typos",
+        (("oi, meu nome eh Joao e eu moro em Recife", ("joao",)), ("onde eu moro?", ("recife",))),
+        2,
+    ),
+    Told(
+        "pt work",
+        (("trabalho como engenheira na Petrobras", ()), ("com o que eu trabalho?", ("petrobras",))),
+        1,
+    ),
+    Told(
+        "pt job change",
+        (
+            ("trabalho na Vivo", ()),
+            ("mudei de emprego, agora trabalho na Nubank", ("nubank",)),
+            ("onde eu trabalho?", ("nubank", "-vivo")),
+        ),
+        1,
+        ("Nubank",),
+        ("Vivo",),
+    ),
     Told("pt family", (("minha irmã se chama Ana", ("ana",)), ("como se chama minha irmã?", ("ana",))), 1),
     Told("pt third person", (("meu chefe disse que odeia café", ()), ("do que eu não gosto?", ("?",))), 0),
-    Told("pt hypothetical", (("se eu fosse vegano seria mais saudável", ()), ("talvez eu me mude pra Lisboa um dia", ())), 0),
+    Told(
+        "pt hypothetical",
+        (("se eu fosse vegano seria mais saudável", ()), ("talvez eu me mude pra Lisboa um dia", ())),
+        0,
+    ),
     Told("pt quote", (('ele falou "eu moro em Paris"', ()), ("onde eu moro?", ("?", "-paris"))), 0),
     Told("pt negation", (("não é que eu goste de pagode", ()),), 0),
-    Told("pt goal", (("Quero economizar R$ 5.000 até junho", ("5.000",)), ("quais são meus objetivos?", ("5.000", "junho"))), 1),
-    Told("pt limit", (("Me avise se gastar mais de R$ 500 em restaurantes", ("500",)), ("qual é o meu limite de gastos?", ("500",))), 1),
-    Told("pt note", (("lembra que a senha do portão é azul com estrela", ("portão",)), ("o que você sabe sobre o portão?", ("azul",))), 1),
+    Told(
+        "pt goal",
+        (
+            ("Quero economizar R$ 5.000 até junho", ("5.000",)),
+            ("quais são meus objetivos?", ("5.000", "junho")),
+        ),
+        1,
+    ),
+    Told(
+        "pt limit",
+        (
+            ("Me avise se gastar mais de R$ 500 em restaurantes", ("500",)),
+            ("qual é o meu limite de gastos?", ("500",)),
+        ),
+        1,
+    ),
+    Told(
+        "pt note",
+        (
+            ("lembra que a senha do portão é azul com estrela", ("portão",)),
+            ("o que você sabe sobre o portão?", ("azul",)),
+        ),
+        1,
+    ),
     Told("pt repeat", (("sou vegetariano", ()), ("sou vegetariano", ())), 1),
-    Told("pt everything", (("me chamo Bia e tenho 34 anos", ()), ("o que você sabe sobre mim?", ("bia", "34"))), 2),
-    Told("pt forget taste", (("adoro jazz e odeio sertanejo", ()), ("esquece que eu odeio sertanejo", ("-jazz",)), ("que música eu gosto?", ("jazz",))), 1, ("jazz",), ("sertanejo",)),
-    Told("pt small talk", (("oi", ()), ("tudo bem?", ()), ("kkkk boa", ()), ("obrigado!", ()), ("tchau", ())), 0),
-    Told("pt beyond", (("quem descobriu o Brasil?", ("regras",)), ("escreve um poema sobre o mar", ("regras",))), 0),
+    Told(
+        "pt everything",
+        (("me chamo Bia e tenho 34 anos", ()), ("o que você sabe sobre mim?", ("bia", "34"))),
+        2,
+    ),
+    Told(
+        "pt forget taste",
+        (
+            ("adoro jazz e odeio sertanejo", ()),
+            ("esquece que eu odeio sertanejo", ("-jazz",)),
+            ("que música eu gosto?", ("jazz",)),
+        ),
+        1,
+        ("jazz",),
+        ("sertanejo",),
+    ),
+    Told(
+        "pt small talk",
+        (("oi", ()), ("tudo bem?", ()), ("kkkk boa", ()), ("obrigado!", ()), ("tchau", ())),
+        0,
+    ),
+    Told(
+        "pt beyond",
+        (("quem descobriu o Brasil?", ("regras",)), ("escreve um poema sobre o mar", ("regras",))),
+        0,
+    ),
     Told("en typos", (("hi im Sam n i live in Leeds", ("sam",)), ("where do i live", ("leeds",))), 2),
-    Told("en moved", (("I live in Madrid", ()), ("I moved to Berlin", ("berlin",)), ("where do I live?", ("berlin", "-madrid"))), 1, ("Berlin",), ("Madrid",)),
+    Told(
+        "en moved",
+        (
+            ("I live in Madrid", ()),
+            ("I moved to Berlin", ("berlin",)),
+            ("where do I live?", ("berlin", "-madrid")),
+        ),
+        1,
+        ("Berlin",),
+        ("Madrid",),
+    ),
     Told("en pets", (("my dog is called Rex", ("rex",)), ("what is my dog's name?", ("rex",))), 1),
     Told("en third person", (("my boss says he hates mondays", ()), ("what do I hate?", ("?",))), 0),
     Told("en hypothetical", (("if I were vegan I'd miss cheese", ()), ("maybe I'll move to Rome", ())), 0),
     Told("en allergy", (("i'm allergic to peanuts btw", ("peanut",)), ("any allergies?", ("peanut",))), 1),
-    Told("en decision", (("I decided to cancel my gym membership", ("gym",)), ("what did I decide?", ("gym",))), 1),
-    Told("en no longer", (("I like coffee", ()), ("I don't like coffee anymore", ()), ("do I like coffee?", ("coffee",))), 1),
+    Told(
+        "en decision",
+        (("I decided to cancel my gym membership", ("gym",)), ("what did I decide?", ("gym",))),
+        1,
+    ),
+    Told(
+        "en no longer",
+        (("I like coffee", ()), ("I don't like coffee anymore", ()), ("do I like coffee?", ("coffee",))),
+        1,
+    ),
     Told("en forget unknown", (("forget my birthday", ("?",)),), 0),
-    Told("en beyond", (("who won the world cup in 1998?", ("rules",)), ("translate hello to french", ("rules",))), 0),
+    Told(
+        "en beyond",
+        (("who won the world cup in 1998?", ("rules",)), ("translate hello to french", ("rules",))),
+        0,
+    ),
 )
 
 

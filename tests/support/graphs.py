@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import HumanMessage
-from support.fake_openai import FakeOpenAI
 
+from support.fake_openai import FakeOpenAI
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.memory.memory import Memory

@@ -1,0 +1,1 @@
+"""Measured promises; `make bench` runs them all and prints the tables of docs/measurements.md."""

@@ -1,0 +1,165 @@
+"""The same graph under `langgraph dev`, talked to with the SDK client."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+from support.dev_server import dev_server
+from support.dialogue import HEAVY, TALK, TURNS, environment, watch
+from support.fake_openai import FakeOpenAI, Reply
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import MemoryRecord
+
+ASSISTANT = "thought_cycle"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running dev server and the database beneath it."""
+
+    url: str
+    db: str
+    log: Path
+
+    @property
+    def client(self) -> LangGraphClient:
+        return get_client(url=self.url)
+
+    async def memories(self, user: str) -> list[MemoryRecord]:
+        async with Memory.open(self.db, embeddings=None) as memory:
+            return await memory.list(user)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, fake_openai_server: FakeOpenAI) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("dev")
+    db = f"sqlite:///{folder}/dev.db"
+    with dev_server(folder, environment(fake_openai_server) | {"THOUGHTCYCLE_DB": db}) as url:
+        yield Server(url, db, folder / "dev.log")
+
+
+async def parts(stream: AsyncIterator[Any]) -> AsyncIterator[tuple[str, Any]]:
+    """The SDK's parts as (mode, data); a failed run raises."""
+    async for part in stream:
+        if part.event == "error":
+            raise AssertionError(part.data)
+        yield part.event, part.data
+
+
+def human(text: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "human", "content": text}]}
+
+
+@pytest.mark.spec("TC-1", "TC-13", "TC-3")
+async def test_the_dialogue(server: Server, fake_openai: FakeOpenAI) -> None:
+    client = server.client
+    thread = (await client.threads.create())["thread_id"]
+    for turn in TURNS:
+        turn.script(fake_openai, {record.text: record.id for record in await server.memories("ana")})
+        stream = client.runs.stream(
+            thread,
+            ASSISTANT,
+            input=human(turn.message),
+            context={"user_id": "ana"},
+            stream_mode=["custom", "messages-tuple"],
+        )
+        turn.check(await watch(parts(stream)))
+    assert {record.text for record in await server.memories("ana")} == {
+        "Nome: Pedro",
+        "Come peixe, não é mais vegetariano",
+    }
+
+
+async def test_the_drawing_shows_every_action(server: Server) -> None:
+    drawn = await server.client.assistants.get_graph(ASSISTANT)
+    names = {node["id"] for node in drawn["nodes"]}
+    actions = {"MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete", "Question", "Finish"}
+    assert names >= {"command", "recall", "router", "remember", *actions}
+    edges = {(edge["source"], edge["target"]) for edge in drawn["edges"]}
+    assert edges >= {("router", action) for action in actions}
+    assert edges >= {(action, "router") for action in actions if action.startswith("Memory")}
+
+
+@pytest.mark.spec("BY-5")
+async def test_without_a_user_the_run_fails_closed(server: Server) -> None:
+    client = server.client
+    thread = (await client.threads.create())["thread_id"]
+    with pytest.raises(AssertionError, match="NotAllowed"):
+        async for _ in parts(client.runs.stream(thread, ASSISTANT, input=human("oi"))):
+            pass
+
+
+@pytest.mark.spec("BY-5")
+async def test_another_users_thread_is_refused(server: Server, fake_openai: FakeOpenAI) -> None:
+    client = server.client
+    thread = (await client.threads.create())["thread_id"]
+    fake_openai.say("Finish", model=HEAVY)
+    fake_openai.say("Olá!", model=TALK)
+    await client.runs.wait(thread, ASSISTANT, input=human("oi"), context={"user_id": "bia"})
+    with pytest.raises(AssertionError, match="another user"):
+        run = client.runs.stream(thread, ASSISTANT, input=human("oi"), context={"user_id": "eve"})
+        async for _ in parts(run):
+            pass
+
+
+@pytest.mark.spec("TC-2")
+async def test_blocks_regenerate_and_edit(server: Server, fake_openai: FakeOpenAI) -> None:
+    client = server.client
+    thread = (await client.threads.create())["thread_id"]
+    who = {"user_id": "caio"}
+    fake_openai.say("Finish", model=HEAVY)
+    fake_openai.say("Primeira resposta.", model=TALK)
+    await client.runs.wait(thread, ASSISTANT, input=human([{"type": "text", "text": "Olá"}]), context=who)
+
+    history = await client.threads.get_history(thread)
+    before_finish = next(state for state in history if "Finish" in state["next"])
+    fake_openai.say("Segunda resposta.", model=TALK)
+    again = await client.runs.wait(
+        thread, ASSISTANT, input=None, context=who, checkpoint=before_finish["checkpoint"]
+    )
+    assert again["messages"][-1]["content"] == "Segunda resposta."
+    assert len(again["messages"]) == 2
+
+    first = next(state for state in reversed(history) if state["next"] == ["__start__"])
+    fake_openai.say("Finish", model=HEAVY)
+    fake_openai.say("Resposta ao texto editado.", model=TALK)
+    edited = await client.runs.wait(
+        thread, ASSISTANT, input=human("Olá, editado"), context=who, checkpoint=first["checkpoint"]
+    )
+    assert [message["content"] for message in edited["messages"]][-2:] == [
+        "Olá, editado",
+        "Resposta ao texto editado.",
+    ]
+    async with Memory.open(server.db, embeddings=None) as memory:
+        live = await memory.conversation("caio", thread, limit=10)
+    assert live[-1].replies[-1].text == "Resposta ao texto editado."
+
+
+@pytest.mark.spec("TC-14")
+async def test_rollback_of_a_running_turn(server: Server, fake_openai: FakeOpenAI) -> None:
+    client = server.client
+    thread = (await client.threads.create())["thread_id"]
+    who = {"user_id": "dora"}
+    fake_openai.say("Finish", "Finish", model=HEAVY)
+    fake_openai.say(Reply("lenta " * 40, per_token=0.2), "Rápida.", model=TALK)
+    slow = await client.runs.create(thread, ASSISTANT, input=human("um"), context=who)
+    stream = client.runs.join_stream(thread, slow["run_id"], stream_mode=["messages-tuple"])
+    async for part in stream:
+        if part.event == "messages":
+            break
+    values = await client.runs.wait(
+        thread, ASSISTANT, input=human("dois"), context=who, multitask_strategy="rollback"
+    )
+    assert [message["content"] for message in values["messages"]] == ["dois", "Rápida."]
+
+
+async def test_no_blocking_call_and_no_network(server: Server) -> None:
+    log = server.log.read_text()
+    assert "BlockingError" not in log and "Blocking call" not in log
+    assert httpx.get(f"{server.url}/info", timeout=5).status_code == 200
