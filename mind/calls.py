@@ -7,6 +7,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
+from langchain_core.caches import BaseCache
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.base import LangSmithParams
@@ -50,6 +51,7 @@ class Attempt:
         self._seat = seat
         self.usage: UsageMetadata | None = None
         self.finish: str | None = None
+        self._heard = False
 
     async def stream(self, messages: list[BaseMessage]) -> AsyncGenerator[str, None]:
         """The text without thoughts, piece by piece; raises ModelFailed when it does not end as it should."""
@@ -94,6 +96,7 @@ class Attempt:
         return {"finish_reason": self.finish, "model_name": self._seat.endpoint.model}
 
     def _note(self, message: BaseMessage) -> None:
+        self._heard = True
         usage = getattr(message, "usage_metadata", None)
         if usage:
             self.usage = add_usage(self.usage, usage)
@@ -103,6 +106,8 @@ class Attempt:
     def _check(self, model: BaseChatModel, said: bool) -> None:
         """A stream that ends cleanly but early looks complete to the client: the finish reason tells."""
         endpoint = self._seat.endpoint
+        if not self._heard:
+            raise ModelFailed("model_protocol", **endpoint.named)
         if self.finish in _TOO_LONG:
             raise ModelFailed("model_length", **endpoint.named)
         if self.finish in _WITHHELD:
@@ -124,7 +129,7 @@ class ModelCall(BaseChatModel):
     seats: tuple[Seat, ...]
     on_text: OnText | None = None
     streaming: bool = False
-    cache: bool = False
+    cache: BaseCache | bool | None = False
 
     @property
     def _llm_type(self) -> str:

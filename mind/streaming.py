@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+from langchain_core.caches import BaseCache
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
@@ -34,7 +35,7 @@ class TextModel(BaseChatModel):
     on_text: OnText | None = None
     streaming: bool = False
     """Set, `ainvoke` streams whoever listens."""
-    cache: bool = False
+    cache: BaseCache | bool | None = False
 
     @property
     def _llm_type(self) -> str:

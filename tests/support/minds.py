@@ -1,9 +1,12 @@
 """Questions and views for tests of the minds."""
 
+import warnings
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from langchain_core.messages import HumanMessage
 
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.roles import ModelRole
@@ -21,3 +24,10 @@ def question(
 ) -> Question[Any]:
     """A question whose task is a line of the frame."""
     return Question("frame#use_memory", role, schema, by_rules)
+
+
+async def events_of(graph: Any) -> Any:
+    """A run of `graph` in LangGraph's newer event protocol, which warns (once) that it is experimental."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return await graph.astream_events({"messages": [HumanMessage("oi")]}, version="v3")

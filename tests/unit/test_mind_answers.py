@@ -27,7 +27,11 @@ class Item(BaseModel):
         ('Aqui está:\n["nome", "cidade"]\nEspero ter ajudado.', list[str], ["nome", "cidade"]),
         ('<think>["not this"]</think>["nome"]', list[str], ["nome"]),
         ('[{"type":"json","content":{"a":[1]}}]', list[Item], [Item(type="json", content={"a": [1]})]),
-        ('{"type":"text","content":"o bloco <think>x</think>"}', Item, Item(type="text", content="o bloco <think>x</think>")),
+        (
+            '{"type":"text","content":"o bloco <think>x</think>"}',
+            Item,
+            Item(type="text", content="o bloco <think>x</think>"),
+        ),
         ('so be it</think> ["nome"]', list[str], ["nome"]),
         ("42", int, 42),
     ],

@@ -18,7 +18,9 @@ REQUEST = Request("POST", "http://host:8/v1")
 
 
 def status(code: int, **headers: str) -> openai.APIStatusError:
-    answer = Response(code, request=REQUEST, headers={name.replace("_", "-"): v for name, v in headers.items()})
+    answer = Response(
+        code, request=REQUEST, headers={name.replace("_", "-"): v for name, v in headers.items()}
+    )
     return openai.APIStatusError("hidden body", response=answer, body="hidden")
 
 
@@ -44,7 +46,10 @@ TABLE = [
     (ConnectionResetError(), "model_cut"),
     (ValueError("hidden page"), "model_protocol"),
     (openai.APIError("hidden event", REQUEST, body=None), "model_down"),
-    (OpenAIContextOverflowError("hidden", response=Response(400, request=REQUEST), body=None), "model_overflow"),
+    (
+        OpenAIContextOverflowError("hidden", response=Response(400, request=REQUEST), body=None),
+        "model_overflow",
+    ),
     (ZeroDivisionError(), "model_unknown"),
 ]
 

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
-from support.minds import NOON, question, view
 
+from support.minds import NOON, question, view
 from thoughtcycle.memory.records import Utterance
 from thoughtcycle.mind import prompting
 from thoughtcycle.mind.base import ActionCard, Question, View
@@ -32,7 +32,12 @@ def system(messages) -> str:
 @pytest.mark.spec("HM-11")
 def test_a_reply_gets_persona_memory_context_history_task_in_this_order():
     text = system(reply_prompt(question("chat"), view(**FULL)))
-    order = ["Katherine", "Vegetariana", "[m-1] Chama-se Ana", "sexta-feira, 2026-11-20 12:00 (America/Sao_Paulo)"]
+    order = [
+        "Katherine",
+        "Vegetariana",
+        "[m-1] Chama-se Ana",
+        "sexta-feira, 2026-11-20 12:00 (America/Sao_Paulo)",
+    ]
     order += ['MemorySearch(["nome"]) → achou 1', "achei o nome", "não marcado", "olá", "feito, guardei"]
     order += [texts("pt", "frame")["use_memory"]]
     places = [text.index(part) for part in order]
@@ -76,7 +81,9 @@ def test_every_task_may_use_the_standard_values():
 
 
 def test_a_question_fills_its_own_placeholders():
-    asked = Question("frame#repair", "chat", str, lambda view: None, values=lambda view: {"problem": view.message})
+    asked = Question(
+        "frame#repair", "chat", str, lambda view: None, values=lambda view: {"problem": view.message}
+    )
     assert "pois falta X" in system(ask_prompt(asked, view("pois falta X")))
 
 
@@ -127,4 +134,8 @@ def test_the_frame_itself_is_small(language):
 def test_both_languages_have_the_same_sections():
     portuguese, english = (texts(language, "frame").sections for language in LANGUAGES)
     assert portuguese.keys() == english.keys()
-    assert len(texts("pt", "frame")["weekdays"].split(", ")) == len(texts("en", "frame")["weekdays"].split(", ")) == 7
+    assert (
+        len(texts("pt", "frame")["weekdays"].split(", "))
+        == len(texts("en", "frame")["weekdays"].split(", "))
+        == 7
+    )

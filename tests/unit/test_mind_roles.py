@@ -33,7 +33,11 @@ def test_each_role_has_its_own_settings_over_common_ones(monkeypatch):
     monkeypatch.setenv("THOUGHTCYCLE_CHAT__TIMEOUT", "7.5")
     monkeypatch.setenv("THOUGHTCYCLE_EMBEDDING__MODEL", "embedder")
     settings = ModelSettings()
-    heavy, chat, embedding = settings.endpoint("reasoning_heavy"), settings.endpoint("chat"), settings.embedding_endpoint()
+    heavy, chat, embedding = (
+        settings.endpoint("reasoning_heavy"),
+        settings.endpoint("chat"),
+        settings.embedding_endpoint(),
+    )
     assert (heavy.model, heavy.effort, heavy.host) == ("heavy", "high", "one:1")
     assert (chat.model, chat.host, chat.timeout) == ("common", "two:2", 7.5)
     assert chat.api_key == SecretStr("sk-chat")

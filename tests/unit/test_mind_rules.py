@@ -9,8 +9,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.graph import START, StateGraph, add_messages
 from pydantic import ValidationError
-from support.minds import question, view
 
+from support.minds import events_of, question, view
 from thoughtcycle.mind.base import View
 from thoughtcycle.mind.rules import LONG, RuleMind
 from thoughtcycle.mind.streaming import TextModel, pieces, speak
@@ -68,8 +68,7 @@ async def test_the_newer_event_protocol_streams_too():
     async def node(state: State) -> State:
         return {"messages": [await speak(TEXT, chat_history=True)]}
 
-    with pytest.warns(match="v3"):
-        run = await graph_of(node).astream_events({"messages": [HumanMessage("oi")]}, version="v3")
+    run = await events_of(graph_of(node))
     texts = []
     async for message in run.messages:
         texts += [piece async for piece in message.text]
@@ -94,7 +93,10 @@ async def test_answers_by_the_rule_of_the_question(message):
 
 
 async def test_beyond_rules_is_said_in_one_line():
-    for call in (RuleMind().ask(question("chat"), view()), RuleMind().reply(question("chat"), view(), chat_history=True)):
+    for call in (
+        RuleMind().ask(question("chat"), view()),
+        RuleMind().reply(question("chat"), view(), chat_history=True),
+    ):
         with pytest.raises(ModelFailed) as failed:
             await call
         assert failed.value.code == "beyond_rules"
@@ -111,15 +113,18 @@ async def test_a_rule_that_breaks_its_own_schema_is_loud():
 
 @pytest.mark.spec("BY-3")
 def test_rules_need_no_client_of_a_model():
-    code = (
-        "import sys, asyncio; from datetime import datetime, UTC;"
-        "from thoughtcycle.mind.rules import RuleMind; from thoughtcycle.mind.llm import LLMMind;"
-        "from thoughtcycle.mind.embeddings import build_embeddings; from thoughtcycle.mind.roles import ModelSettings;"
-        "from thoughtcycle.mind.base import Question, View;"
-        "build_embeddings(ModelSettings()).embed_query('a');"
-        "asyncio.run(RuleMind().reply(Question('a#b', 'chat', str, lambda v: 'oi'), View('m', datetime.now(UTC)),"
-        " chat_history=True));"
-        "print(sorted({'openai', 'langchain_openai', 'tiktoken', 'torch', 'langgraph'} & set(sys.modules)))"
-    )
+    code = """
+import asyncio, sys
+from datetime import UTC, datetime
+from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.embeddings import build_embeddings
+from thoughtcycle.mind.llm import LLMMind
+from thoughtcycle.mind.roles import ModelSettings
+from thoughtcycle.mind.rules import RuleMind
+build_embeddings(ModelSettings()).embed_query("a")
+question = Question("a#b", "chat", str, lambda view: "oi")
+asyncio.run(RuleMind().reply(question, View("m", datetime.now(UTC)), chat_history=True))
+print(sorted({"openai", "langchain_openai", "tiktoken", "torch", "langgraph"} & set(sys.modules)))
+"""
     run = subprocess.run([sys.executable, "-c", code], env={}, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
