@@ -32,6 +32,11 @@ class Transcript(Engine):
             raise NotAllowed("chat_of_another")
         return conversation
 
+    async def check_chat(self, user: str, chat: str) -> None:
+        """Raises NotAllowed('chat_of_another') when the chat is another user's; writes nothing."""
+        if await self._storage.owner(chat) not in (None, owned(user)):
+            raise NotAllowed("chat_of_another")
+
     async def open_cycle(
         self, user: str, chat: str, message: CycleMessage, *, parent: str | None, channel: str
     ) -> Cycle:

@@ -5,41 +5,41 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import aiosqlite
-from langgraph.checkpoint.mongodb.utils import DRIVER_METADATA
-from pymongo import MongoClient
 
-from thoughtcycle.graph.checkpoints.mongodb import Document, MongoSaver
 from thoughtcycle.graph.checkpoints.retention import KEEP_TURNS
 from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.url import parse_url
 from thoughtcycle.memory.storage.wal import use_wal
 
+if TYPE_CHECKING:
+    from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
+
 BUSY_SECONDS = 5.0
-"""How long to wait for another process to let go of a SQLite file, or for a MongoDB server to answer."""
-MONGO_DATABASE = "thoughtcycle"
-"""Used when the URL's path names no database."""
+"""How long to wait for another process to let go of the file."""
 
 
 @asynccontextmanager
 async def open_checkpointer(
     url: str, *, keep_turns: int = KEEP_TURNS
-) -> AsyncIterator[SqliteSaver | MongoSaver]:
+) -> AsyncIterator["SqliteSaver | MongoSaver"]:
     """The saver for `sqlite:///relative.db`, `sqlite:////absolute.db`, `mongodb://…` or `mongodb+srv://…`.
 
     `keep_turns` (1..1000): the last turns of a thread whose checkpoints are kept. Raises InputRefused for
     an address of another form and StorageFailed when the database cannot be opened. Closes it on leaving.
     """
     database = parse_url(url)
-    opened = (
-        _open_mongo(database.url, database.shown, keep_turns)
-        if database.path is None
-        else _open_sqlite(database.path, keep_turns)
-    )
-    async with opened as saver:
-        yield saver
+    if database.path is not None:
+        async with _open_sqlite(database.path, keep_turns) as saver:
+            yield saver
+    else:  # the MongoDB packages take a third of a second to import
+        from thoughtcycle.graph.checkpoints.mongodb import open_mongo
+
+        async with open_mongo(database.url, database.shown, keep_turns) as mongo_saver:
+            yield mongo_saver
 
 
 @asynccontextmanager
@@ -63,21 +63,3 @@ def _prepare(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
         use_wal(connection)
-
-
-@asynccontextmanager
-async def _open_mongo(url: str, shown: str, keep_turns: int) -> AsyncIterator[MongoSaver]:
-    with translated(shown):
-        client: MongoClient[Document] = await asyncio.to_thread(_client, url)
-    try:
-        name = client.get_default_database(MONGO_DATABASE).name
-        yield await asyncio.to_thread(MongoSaver, client, name, place=shown, keep_turns=keep_turns)
-    finally:
-        await asyncio.to_thread(client.close)
-
-
-def _client(url: str) -> MongoClient[Document]:
-    """The URL's own time-out, when it has one, goes before ours."""
-    if "serverselectiontimeoutms" in url.lower():
-        return MongoClient(url, driver=DRIVER_METADATA)
-    return MongoClient(url, driver=DRIVER_METADATA, serverSelectionTimeoutMS=int(BUSY_SECONDS * 1000))

@@ -1,6 +1,8 @@
 """LangGraph's MongoDB saver with what it lacks: rollback, copy, prune, and a bounded history."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig, run_in_executor
@@ -14,7 +16,7 @@ from langgraph.checkpoint.base import (
     writes_sort_key,
 )
 from langgraph.checkpoint.mongodb import MongoDBSaver
-from langgraph.checkpoint.mongodb.utils import dumps_metadata, loads_metadata
+from langgraph.checkpoint.mongodb.utils import DRIVER_METADATA, dumps_metadata, loads_metadata
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from pymongo import MongoClient, ReplaceOne
 from pymongo.collection import Collection
@@ -32,6 +34,11 @@ from thoughtcycle.memory.storage.failures import translated
 
 _COPY_BATCH = 100
 """Documents per request: a checkpoint may hold some hundred kilobytes, a request 48 MB."""
+
+MONGO_DATABASE = "thoughtcycle"
+"""Used when the URL's path names no database."""
+ANSWER_SECONDS = 5.0
+"""How long to wait for a server to answer, where the URL sets no time-out of its own."""
 
 _KEY = ("thread_id", "checkpoint_ns", "checkpoint_id")
 
@@ -254,3 +261,22 @@ def _copy(collection: Collection[Document], source: str, target: str, key: tuple
             batch.clear()
     if batch:
         collection.bulk_write(batch)
+
+
+@asynccontextmanager
+async def open_mongo(url: str, shown: str, keep_turns: int) -> AsyncIterator[MongoSaver]:
+    """The saver for a MongoDB URL; its client is made and closed off the event loop."""
+    with translated(shown):
+        client: MongoClient[Document] = await asyncio.to_thread(_client, url)
+    try:
+        name = client.get_default_database(MONGO_DATABASE).name
+        yield await asyncio.to_thread(MongoSaver, client, name, place=shown, keep_turns=keep_turns)
+    finally:
+        await asyncio.to_thread(client.close)
+
+
+def _client(url: str) -> MongoClient[Document]:
+    """The URL's own time-out, when it has one, goes before ours."""
+    if "serverselectiontimeoutms" in url.lower():
+        return MongoClient(url, driver=DRIVER_METADATA)
+    return MongoClient(url, driver=DRIVER_METADATA, serverSelectionTimeoutMS=int(ANSWER_SECONDS * 1000))

@@ -107,6 +107,10 @@ class Storage(ABC):
         """The conversation of this chat, created for `user` when it is new. May be another user's."""
 
     @abstractmethod
+    async def owner(self, chat: str) -> str | None:
+        """Whose this chat is; None while nobody has claimed it."""
+
+    @abstractmethod
     async def add_cycle(self, cycle: Cycle) -> Cycle:
         """Stores a new cycle; when its id is known already, returns the stored one unchanged."""
 

@@ -90,6 +90,9 @@ class SqliteStorage(Storage):
     async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
         return await self._write(sqlite_transcript.claim, chat, user, at)
 
+    async def owner(self, chat: str) -> str | None:
+        return await self._read(sqlite_transcript.owner, chat)
+
     async def add_cycle(self, cycle: Cycle) -> Cycle:
         return await self._write(sqlite_transcript.add_cycle, cycle)
 

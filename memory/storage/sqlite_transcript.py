@@ -19,6 +19,12 @@ def claim(db: sqlite3.Connection, chat: str, user: str, at: datetime) -> Convers
     return Conversation(id=chat, user=row[0], tip=row[1], created=created, updated=updated)
 
 
+def owner(db: sqlite3.Connection, chat: str) -> str | None:
+    """See Storage.owner."""
+    row = db.execute("SELECT user FROM conversations WHERE id = ?", (chat,)).fetchone()
+    return str(row[0]) if row else None
+
+
 def add_cycle(db: sqlite3.Connection, cycle: Cycle) -> Cycle:
     """See Storage.add_cycle."""
     if (known := get_cycle(db, cycle.user, cycle.id)) is not None:
