@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from thoughtcycle.memory.embedder import Embedder
-from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.memory.records import MemoryRecord, as_text
 from thoughtcycle.memory.spaces import Spaces
 from thoughtcycle.memory.storage.base import Conflict, Storage, Write
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 _TRIES = 8
 
@@ -50,6 +50,15 @@ class Engine:
                 else:
                     return {record.id: record for record in stored}, told
         raise AssertionError("unreachable")
+
+
+def readable(content: Any) -> Any:
+    """`content`, if all its text is Unicode; raises InputRefused('text_not_unicode') otherwise."""
+    try:
+        as_text(content).encode()
+    except UnicodeEncodeError as error:
+        raise InputRefused("text_not_unicode") from error
+    return content
 
 
 def owned(user: str) -> str:

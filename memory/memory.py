@@ -19,7 +19,7 @@ from thoughtcycle.memory.changes import (
     search_keys,
 )
 from thoughtcycle.memory.embedder import Embedder
-from thoughtcycle.memory.engine import owned
+from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.records import (
     JournalEntry,
     MemoryDraft,
@@ -79,6 +79,8 @@ class Memory(Transcript, Searching):
         their cycle.
         """
         owned(user)
+        for draft in drafts:
+            readable(draft.content)
         if vectors is None:
             texts = [text for draft in drafts for text in search_keys(draft.content, draft.bindings)]
             vectors = await self.embed(texts)
@@ -120,6 +122,7 @@ class Memory(Transcript, Searching):
         leaves them. `cycle` and `words` say where the new content comes from. The same content again changes
         nothing. Raises NotAllowed('memory_unknown'), InputRefused('memory_not_active').
         """
+        readable(content)
         data: dict[str, bytes] = {}
         if self._embeddings is not None:
             data = embedder.packed(await self._new_keys(user, id, content, bindings))

@@ -85,7 +85,7 @@ def fuse(
     passed = [id for id, value in evidence.items() if value >= floor and value > 0]
     cosines = _stretched({id: dense[id] for id in passed if id in dense})
     best = max((keywords[id].bm25 for id in passed if id in keywords), default=0.0)
-    share = LEXICAL if dense else 1.0
+    share = 0.0 if not best else LEXICAL if cosines else 1.0
     blend = {id: share * _part(keywords, id, best) + (1 - share) * cosines.get(id, 0.0) for id in passed}
     return {id: evidence[id] * (0.5 + 0.5 * blend[id]) for id in passed}
 
@@ -121,10 +121,10 @@ def rerank(relevance: float, record: MemoryRecord, now: datetime) -> float:
 
 
 def best_key(query: Iterable[Term], keys: Sequence[str]) -> str | None:
-    """The search key that shares most words with the query; None when none shares any."""
+    """The first search key that shares most words with the query; None when none shares any."""
     wanted = list(query)
     counts = {key: _shared(wanted, terms(key)) for key in keys}
-    best = max(counts, key=lambda key: (counts[key], -len(key)), default=None)
+    best = max(counts, key=lambda key: counts[key], default=None)
     return best if best is not None and counts[best] else None
 
 

@@ -43,7 +43,7 @@ class Searching(Engine):
         `vector` is the query's embedding, made here when None; an empty array means words only.
         """
         owned(user)
-        query = query[:LONGEST_QUERY]
+        query = query[:LONGEST_QUERY].encode(errors="ignore").decode()
         if limit < 1:
             return []
         direction = await self._direction(user, query, vector)

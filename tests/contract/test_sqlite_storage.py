@@ -1,0 +1,16 @@
+"""The SQLite backend keeps the storage contract."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from support.storage_conformance import StorageConformance
+from thoughtcycle.memory.storage.sqlite import SqliteStorage
+
+
+class TestSqliteStorage(StorageConformance):
+    @pytest.fixture
+    async def storage(self, tmp_path: Path) -> AsyncIterator[SqliteStorage]:
+        async with SqliteStorage.open(tmp_path / "memory.db") as storage:
+            yield storage

@@ -1,0 +1,287 @@
+"""What every storage backend must do. A backend's test file subclasses `StorageConformance` and gives `storage`."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from support.memories import START, record, said, step, vector
+from thoughtcycle.memory.records import Cycle, MemoryRecord, Source, Variant, Vector
+from thoughtcycle.memory.storage.base import Conflict, Storage, Write
+from thoughtcycle.memory.storage.documents import identity_of
+
+HOSTILE = (
+    "'; DROP TABLE memories; --",
+    '{"$gt": ""}',
+    "a\0b",
+    "\U0001f980 ção \u202e",
+    "x" * 1_000_000,
+)
+
+
+def new(memory: MemoryRecord, *texts: str) -> Write:
+    """The write that saves a memory with a vector per text."""
+    vectors = tuple(vector(memory, text) for text in texts)
+    listed = memory.model_copy(update={"vector_ids": tuple(one.id for one in vectors)})
+    return Write(listed, "save", START, vectors=vectors)
+
+
+def change(before: MemoryRecord, vectors: Sequence[Vector] | None = None, **fields: object) -> Write:
+    """The write that updates a stored memory."""
+    after = before.model_copy(update=fields)
+    if vectors is not None:
+        after = after.model_copy(update={"vector_ids": tuple(one.id for one in vectors)})
+    return Write(
+        after, "update", START, before=before, vectors=tuple(vectors) if vectors is not None else None
+    )
+
+
+def cycle(id: str = "c1", user: str = "ana", chat: str = "chat", parent: str | None = None) -> Cycle:
+    """An open cycle."""
+    return Cycle(
+        id=id,
+        user=user,
+        chat=chat,
+        channel="cli",
+        parent=parent,
+        message=said("oi"),
+        opened_at=START,
+        heartbeat=START,
+    )
+
+
+def close(known: Cycle) -> Cycle:
+    """The cycle with a reply."""
+    reply = Variant(execution="e", messages=(said("olá", "2", "assistant"),), steps=(step(),), at=START)
+    return known.model_copy(update={"variants": (*known.variants, reply), "formation": "pending"})
+
+
+class StorageConformance:
+    """Subclass it, override the fixture `storage`, done."""
+
+    transactions = True
+    """Whether `commit` is all or nothing; without, it stops at the first conflict."""
+
+    @pytest.fixture
+    def storage(self) -> Storage:
+        raise NotImplementedError("override the fixture `storage`")
+
+    @pytest.mark.spec("TC-15")
+    async def test_a_document_comes_back_as_it_was_written(self, storage: Storage) -> None:
+        memory = record(
+            content={"a": [1, None, "é"]},
+            type="json",
+            kind="pref",
+            key="k",
+            bindings=("x", "y"),
+            tags=("t",),
+            source=Source(cycle="c", words="quote ' and \" and \0"),
+            pinned=True,
+            weight=0.25,
+        )
+        (stored,) = await storage.commit("ana", [new(memory, "x", "y")])
+        assert stored.revision == 1
+        assert await storage.records("ana", ["m1"]) == [stored]
+        assert stored == new(memory, "x", "y").record.model_copy(update={"revision": 1})
+        assert sorted(one.text for one in await storage.vectors("ana", ["m1"])) == ["x", "y"]
+        assert {one.memory for one in await storage.vectors("ana", ["m1"])} == {"m1"}
+
+    async def test_a_change_keeps_its_vectors_unless_new_ones_are_given(self, storage: Storage) -> None:
+        (first,) = await storage.commit("ana", [new(record(), "x")])
+        (second,) = await storage.commit("ana", [change(first, content="B")])
+        assert [one.text for one in await storage.vectors("ana", ["m1"])] == ["x"]
+        await storage.commit("ana", [change(second, [vector(second, "z")], content="C")])
+        assert [one.text for one in await storage.vectors("ana", ["m1"])] == ["z"]
+
+    async def test_vectors_that_the_document_does_not_list_are_a_mistake(self, storage: Storage) -> None:
+        memory = record()
+        with pytest.raises(ValueError, match="not those that it lists"):
+            await storage.commit("ana", [Write(memory, "save", START, vectors=(vector(memory),))])
+        assert await storage.records("ana", ["m1"]) == []
+
+    @pytest.mark.spec("BY-1")
+    async def test_every_change_has_a_journal_row_with_the_next_number(self, storage: Storage) -> None:
+        (first,) = await storage.commit("ana", [new(record())])
+        second, _ = await storage.commit("ana", [change(first, content="B"), new(record("m2"))])
+        await storage.commit("bia", [new(record("m3", "bia"))])
+        rows = await storage.journal("ana")
+        assert [(row.number, row.op, row.memory) for row in rows] == [
+            (3, "save", "m2"),
+            (2, "update", "m1"),
+            (1, "save", "m1"),
+        ]
+        assert [row.before for row in rows] == [None, first, None]
+        assert second.revision == 2
+        assert [row.number for row in await storage.journal("ana", memory="m1")] == [2, 1]
+        assert [row.number for row in await storage.journal("ana", before=3, limit=1)] == [2]
+        assert [row.number for row in await storage.journal("bia")] == [1]
+
+    async def test_another_revision_than_expected_is_a_conflict(self, storage: Storage) -> None:
+        (first,) = await storage.commit("ana", [new(record())])
+        await storage.commit("ana", [change(first, content="B")])
+        with pytest.raises(Conflict):
+            await storage.commit("ana", [change(first, content="C")])
+        with pytest.raises(Conflict):
+            await storage.commit("ana", [new(record())])
+        with pytest.raises(Conflict):
+            await storage.commit("ana", [change(record("unknown"), content="C")])
+        assert [one.content for one in await storage.records("ana", ["m1"])] == ["B"]
+        assert len(await storage.journal("ana")) == 2
+
+    async def test_a_key_names_one_active_memory(self, storage: Storage) -> None:
+        (first,) = await storage.commit("ana", [new(record(key="diet"))])
+        with pytest.raises(Conflict):
+            await storage.commit("ana", [new(record("m2", key="diet"))])
+        await storage.commit("bia", [new(record("m3", "bia", key="diet"))])
+        await storage.commit("ana", [change(first, status="hidden")])
+        await storage.commit("ana", [new(record("m2", key="diet"))])
+
+    async def test_a_conflict_undoes_the_whole_commit(self, storage: Storage) -> None:
+        if not self.transactions:
+            pytest.skip("this backend has no transactions")
+        (first,) = await storage.commit("ana", [new(record(), "x")])
+        stale = record("m1", revision=7)
+        with pytest.raises(Conflict):
+            await storage.commit("ana", [new(record("m2"), "y"), change(first, content="B"), change(stale)])
+        assert [one.content for one in await storage.records("ana", ["m1", "m2"])] == ["Vegetariano"]
+        assert await storage.vectors("ana", ["m2"]) == []
+        assert len(await storage.journal("ana")) == 1
+
+    async def test_many_writers_make_one_unbroken_journal(self, storage: Storage) -> None:
+        writes = [storage.commit("ana", [new(record(f"m{n}", content=str(n)), "x")]) for n in range(20)]
+        await asyncio.gather(*writes)
+        assert [row.number for row in await storage.journal("ana")] == list(range(20, 0, -1))
+
+    async def test_same_finds_active_memories_by_content_and_key(self, storage: Storage) -> None:
+        one, two, three = record("m1", key="k"), record("m2", content="B"), record("m3", content="C", key="l")
+        stored = await storage.commit("ana", [new(one), new(two), new(three)])
+        await storage.commit("ana", [change(stored[2], status="hidden")])
+
+        async def same(identities: list[str], keys: list[str]) -> set[str]:
+            return {found.id for found in await storage.same("ana", identities=identities, keys=keys)}
+
+        assert await same([identity_of(two)], ["k", "l"]) == {"m1", "m2"}
+        assert await same([identity_of(three)], ["l"]) == set()
+        assert await same([], []) == set()
+        assert await storage.same("bia", identities=[identity_of(two)], keys=["k"]) == []
+
+    async def test_versions_are_found_by_what_they_are_versions_of(self, storage: Storage) -> None:
+        days = [START + timedelta(days=day) for day in range(3)]
+        for n, day in enumerate(days):
+            old = record(f"v{n}", status="superseded", current="m1", valid_to=day)
+            await storage.commit("ana", [new(old)])
+        (gone,) = await storage.records("ana", ["v2"])
+        await storage.commit("ana", [change(gone, status="erased")])
+        assert [one.id for one in await storage.versions("ana", ["m1"])] == ["v1", "v0"]
+        assert await storage.versions("bia", ["m1"]) == []
+
+    async def test_of_cycles_finds_active_and_hidden_memories(self, storage: Storage) -> None:
+        for n, status in enumerate(("active", "hidden", "superseded", "erased")):
+            memory = record(f"m{n}", status=status, source=Source(cycle="c1"))
+            await storage.commit("ana", [new(memory)])
+        assert {one.id for one in await storage.of_cycles("ana", ["c1", "c2"])} == {"m0", "m1"}
+        assert await storage.of_cycles("bia", ["c1"]) == []
+
+    async def test_listing_gives_the_last_changed_first(self, storage: Storage) -> None:
+        for n in range(4):
+            await storage.commit("ana", [new(record(f"m{n}", content=str(n)))])
+        (first,) = await storage.records("ana", ["m0"])
+        await storage.commit("ana", [change(first, content="again")])
+        page = await storage.listing("ana", ("active",), limit=2, offset=1)
+        assert [one.id for one in page] == ["m3", "m2"]
+        everything = await storage.listing("ana", ("active", "hidden"), limit=None, offset=0)
+        assert [one.id for one in everything] == ["m0", "m3", "m2", "m1"]
+        assert await storage.listing("ana", (), limit=None, offset=0) == []
+
+    async def test_records_keep_the_order_asked_for_and_leave_out_the_unknown(self, storage: Storage) -> None:
+        ids = [f"m{n}" for n in range(1_200)]
+        await storage.commit("ana", [new(record(id, content=id)) for id in ids])
+        found = await storage.records("ana", [*ids[::-1], "nobody"])
+        assert [one.id for one in found] == ids[::-1]
+
+    @pytest.mark.spec("BY-2")
+    async def test_the_feed_tells_what_an_index_lacks(self, storage: Storage) -> None:
+        first, _ = await storage.commit("ana", [new(record(), "x"), new(record("m2"), "y")])
+        start = await storage.feed("ana", 0, model="words")
+        assert (start.number, {one.id for one in start.records}) == (2, {"m1", "m2"})
+        assert {one.text for one in start.vectors} == {"x", "y"}
+        assert (await storage.feed("ana", 2, model="words")).records == ()
+        await storage.commit("ana", [change(first, status="hidden")])
+        later = await storage.feed("ana", 2, model="words")
+        assert (later.number, [one.status for one in later.records], later.vectors) == (3, ["hidden"], ())
+        assert {one.id for one in (await storage.feed("ana", 0, model="words")).records} == {"m1", "m2"}
+        assert (await storage.feed("ana", 0, model="another")).vectors == ()
+        assert (await storage.feed("ana", 0, model=None)).vectors == ()
+        assert (await storage.feed("bia", 0, model="words")).number == 0
+
+    async def test_a_chat_belongs_to_who_came_first(self, storage: Storage) -> None:
+        users = [f"user{n}" for n in range(8)]
+        claimed = await asyncio.gather(*(storage.claim("chat", user, START) for user in users))
+        assert len({one.user for one in claimed}) == 1
+        assert claimed[0].created == START
+
+    async def test_a_cycle_is_stored_once(self, storage: Storage) -> None:
+        await storage.claim("chat", "ana", START)
+        first = await storage.add_cycle(cycle())
+        await storage.amend_cycle("ana", "c1", close)
+        again = await storage.add_cycle(cycle())
+        assert (first.closed, again.closed) == (False, True)
+        assert await storage.cycle("ana", "c1") == again
+        assert await storage.cycle("bia", "c1") is None
+
+    async def test_amending_loses_no_other_writer(self, storage: Storage) -> None:
+        await storage.claim("chat", "ana", START)
+        await storage.add_cycle(cycle())
+
+        def beat(known: Cycle) -> Cycle:
+            return known.model_copy(update={"heartbeat": known.heartbeat + timedelta(seconds=1)})
+
+        await asyncio.gather(*(storage.amend_cycle("ana", "c1", beat) for _ in range(10)))
+        stored = await storage.cycle("ana", "c1")
+        assert stored is not None
+        assert stored.heartbeat == START + timedelta(seconds=10)
+        assert await storage.amend_cycle("bia", "c1", beat) is None
+
+    async def test_a_closed_cycle_can_become_the_tip(self, storage: Storage) -> None:
+        await storage.claim("chat", "ana", START)
+        await storage.add_cycle(cycle())
+        assert (await storage.claim("chat", "ana", START)).tip is None
+        await storage.amend_cycle("ana", "c1", close, tip=True)
+        assert (await storage.claim("chat", "ana", START)).tip == "c1"
+
+    async def test_open_cycles_are_found_by_chat_and_by_age(self, storage: Storage) -> None:
+        for chat, id in (("chat", "c1"), ("chat", "c2"), ("other", "c3")):
+            await storage.claim(chat, "ana", START)
+            await storage.add_cycle(cycle(id, chat=chat))
+        await storage.amend_cycle("ana", "c2", close)
+        assert [one.id for one in await storage.open_cycles(user="ana", chat="chat")] == ["c1"]
+        assert await storage.open_cycles(user="bia", chat="chat") == []
+        late = START + timedelta(seconds=1)
+        assert {one.id for one in await storage.open_cycles(before=late)} == {"c1", "c3"}
+        assert await storage.open_cycles(before=START) == []
+
+    async def test_links_tell_each_cycle_s_parent(self, storage: Storage) -> None:
+        await storage.claim("chat", "ana", START)
+        await storage.add_cycle(cycle())
+        await storage.add_cycle(cycle("c2", parent="c1"))
+        assert await storage.links("ana", "chat") == {"c1": None, "c2": "c1"}
+        assert await storage.links("bia", "chat") == {}
+
+    @pytest.mark.spec("BY-5")
+    @pytest.mark.parametrize("text", HOSTILE, ids=("sql", "operator", "nul", "emoji", "megabyte"))
+    async def test_any_text_is_data(self, storage: Storage, text: str) -> None:
+        short = text[:200]
+        memory = record(short, short, content=text, key=short, bindings=(short,), source=Source(cycle=short))
+        (stored,) = await storage.commit(short, [new(memory, short)])
+        await storage.claim(short, short, START)
+        await storage.add_cycle(cycle(short, short, short).model_copy(update={"message": said(text)}))
+        assert await storage.records(short, [short]) == [stored]
+        assert [one.text for one in await storage.vectors(short, [short])] == [short]
+        assert await storage.of_cycles(short, [short]) == [stored]
+        assert (await storage.same(short, identities=[], keys=[short])) == [stored]
+        assert [row.memory for row in await storage.journal(short, memory=short)] == [short]
+        kept = await storage.cycle(short, short)
+        assert kept is not None
+        assert kept.message.text == text
+        assert await storage.records("a", ["a", short]) == []

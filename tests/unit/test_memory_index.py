@@ -1,0 +1,108 @@
+"""The derived index: it follows the feed, and equals one that was made anew."""
+
+import random
+
+import numpy as np
+import pytest
+
+from support.memories import record, vector
+from thoughtcycle.memory.index import SpaceIndex
+from thoughtcycle.memory.records import MemoryRecord, Vector
+from thoughtcycle.memory.spaces import Spaces
+from thoughtcycle.memory.storage.base import Feed
+
+WORDS = ("casa", "carro", "viagem", "praia", "livro", "gato", "chuva")
+
+
+def data(one: Vector) -> np.ndarray:
+    return np.frombuffer(one.data, dtype="<f4")
+
+
+def names(index: SpaceIndex, query: str, vector: np.ndarray | None = None, **options: object) -> list[str]:
+    return [found.memory for found in index.search(query, vector, **options)]  # type: ignore[arg-type]
+
+
+def test_words_and_vectors_find_a_memory() -> None:
+    one, two = record("m1", content="casa azul"), record("m2", content="carro")
+    index = SpaceIndex()
+    index.apply(Feed(2, (one, two), (vector(one, "x"), vector(two, "y"))))
+    assert names(index, "casas") == ["m1"]
+    (found,) = index.search("", data(vector(two, "y")), floor=0.99)
+    assert (found.memory, found.nearest) == ("m2", "y")
+    assert index.search("", None) == []
+
+
+def test_only_the_wanted_kinds_are_found() -> None:
+    one, two = record("m1", kind="bio"), record("m2", kind="pref")
+    index = SpaceIndex()
+    index.apply(Feed(2, (one, two), (vector(one, "x"), vector(two, "x"))))
+    assert names(index, "vegetariano", data(vector(one, "x")), kinds=["pref"]) == ["m2"]
+    assert names(index, "vegetariano", data(vector(one, "x")), kinds=["emo"]) == []
+    assert names(index, "vegetariano", data(vector(one, "x")), kinds=[]) == []
+
+
+def test_vectors_of_another_dimension_are_not_compared() -> None:
+    one = record("m1")
+    index = SpaceIndex()
+    index.apply(Feed(1, (one,), (vector(one, "x"),)))
+    assert names(index, "", np.ones(7, dtype=np.float32)) == []
+    assert names(index, "vegetariano", np.ones(7, dtype=np.float32)) == ["m1"]
+
+
+@pytest.mark.spec("BY-2")
+@pytest.mark.parametrize("seed", range(5))
+def test_catching_up_equals_making_anew(seed: int) -> None:
+    chance = random.Random(seed)
+    live = SpaceIndex()
+    state: dict[str, tuple[MemoryRecord, tuple[Vector, ...]]] = {}
+    for number in range(1, 60):
+        status = chance.choice(["active", "active", "hidden", "superseded"])
+        memory = record(f"m{chance.randrange(12)}", content=" ".join(chance.sample(WORDS, 2)), status=status)
+        keys = tuple(vector(memory, word) for word in chance.sample(WORDS, 2)) if status == "active" else ()
+        state[memory.id] = (memory, keys)
+        live.apply(Feed(number, (memory,), keys))
+    fresh = SpaceIndex()
+    records = tuple(memory for memory, _ in state.values())
+    fresh.apply(Feed(59, records, tuple(key for _, keys in state.values() for key in keys)))
+    assert live.hidden == fresh.hidden
+    assert len(live) == len(fresh)
+    for word in WORDS:
+        direction = data(vector(record(), word))
+        for query, towards in ((word, None), ("", direction), (word, direction)):
+            one = {
+                found.memory: pytest.approx(found.relevance)
+                for found in live.search(query, towards, limit=99)
+            }
+            other = {found.memory: found.relevance for found in fresh.search(query, towards, limit=99)}
+            assert one == other
+
+
+class Feeds:
+    """A storage that only feeds; counts how often from the start."""
+
+    def __init__(self) -> None:
+        self.rebuilds = 0
+
+    async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
+        self.rebuilds += after == 0
+        return Feed(1, (record("m1", space),) if after == 0 else (), ())
+
+
+async def test_only_so_many_spaces_keep_their_index() -> None:
+    storage = Feeds()
+    spaces = Spaces(storage, None, most=2)  # type: ignore[arg-type]
+    for space in ("a", "b", "a", "c", "a", "b"):
+        async with spaces.index(space) as index:
+            assert len(index) == 1
+    assert storage.rebuilds == 4
+
+
+async def test_an_interrupted_use_leaves_the_index_behind() -> None:
+    storage = Feeds()
+    spaces = Spaces(storage, None)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="interrupted"):
+        async with spaces.index("a"):
+            raise RuntimeError("interrupted")
+    async with spaces.index("a") as index:
+        assert len(index) == 1
+    assert storage.rebuilds == 2
