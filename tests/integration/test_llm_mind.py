@@ -23,8 +23,8 @@ from thoughtcycle.prompts.errors import ModelFailed
 from thoughtcycle.prompts.loader import LANGUAGES
 
 KEY = "sk-hidden-0123456789"
-SHORT = 0.2
-"""Seconds of time-out where a test waits for it; elsewhere there is time enough for a busy machine."""
+SHORT, MEDIUM, LONG = 0.2, 1.0, 10.0
+"""Seconds of time-out: where a test only waits for it, where something must also succeed in it, elsewhere."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,15 +52,21 @@ def _short_pauses(monkeypatch):
 
 @pytest.fixture
 def timeout(request) -> float:
-    """Short where the behaviour that the test is about is silence."""
+    """As short as the behaviour that the test is about allows on a busy machine."""
     given = getattr(request.node, "callspec", None)
-    values = given.params.values() if given else ()
-    silent = any(isinstance(each, Hang) or getattr(each, "hang_after", None) is not None for each in values)
-    return SHORT if silent else 10.0
+    values = given.params if given else {}
+    silences = [
+        getattr(each, "hang_after", 0 if isinstance(each, Hang) else None) for each in values.values()
+    ]
+    silent = next((after for after in silences if after is not None), None)
+    if silent is None:
+        return LONG
+    return MEDIUM if silent or "first" in values else SHORT
 
 
-def settings(url: str, timeout: float = 10.0, **values: Any) -> ModelSettings:
-    quick = {role: {"timeout": timeout} for role in (*ROLES, "embedding", "fallback")}
+def settings(url: str, timeout: float = LONG, **values: Any) -> ModelSettings:
+    quick = {role: {"timeout": timeout} for role in (*ROLES, "embedding")}
+    quick["fallback"] = {"timeout": LONG}
     for name, more in values.items():
         quick[name] = {**quick.get(name, {}), **more}
     return ModelSettings(openai_api_key=KEY, openai_base_url=url, model="gpt-main", **quick)
@@ -200,12 +206,12 @@ async def test_retry_after_is_waited_for(mind, fake_openai):
 
 
 async def test_the_time_out_is_total_not_per_read(fake_openai):
-    mind = LLMMind.from_settings(settings(fake_openai.url, 0.3))
+    mind = LLMMind.from_settings(settings(fake_openai.url, MEDIUM))
     fake_openai.say(Reply("a " * 50, per_token=0.1))
     start = time.monotonic()
     said = await mind.reply(REPLY, view(), chat_history=True)
     assert said.additional_kwargs["cut"]
-    assert time.monotonic() - start < 2.0
+    assert time.monotonic() - start < 3.0
     await mind.aclose()
 
 
@@ -381,7 +387,7 @@ async def test_the_first_token_leaves_at_once(mind, fake_openai):
             arrived.append(time.monotonic())
     sent = fake_openai.requests[-1].first_chunk_at
     assert len(arrived) == 4
-    assert arrived[0] - sent < 0.2 < arrived[-1] - sent
+    assert arrived[0] - sent < 0.25 < arrived[-1] - sent
 
 
 async def test_the_newer_event_protocol_shows_the_same(mind, fake_openai):
@@ -484,7 +490,12 @@ async def test_failures_of_embeddings(fake_openai, timeout, behaviour, code):
     assert failure.code == code
     assert failure.values["setting"] == "THOUGHTCYCLE_EMBEDDING"
     assert KEY not in "".join(traceback.format_exception(failure))
-    fake_openai.reset()
-    fake_openai.say(Status(500), model="embedder")
+    await embeddings.aclose()
+
+
+async def test_a_passing_failure_of_embeddings_is_survived(fake_openai):
+    embeddings = build_embeddings(settings(fake_openai.url))
+    assert embeddings is not None
+    fake_openai.say(Status(500), model="text-embedding-3-small")
     assert len(await embeddings.aembed_query("a")) == DIMENSIONS
     await embeddings.aclose()
