@@ -12,7 +12,7 @@ from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.settings import Settings, load_settings
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.base import Mind
-from thoughtcycle.mind.embeddings import build_embeddings
+from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind
 from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.mind.rules import RuleMind
@@ -83,6 +83,8 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
         models = await asyncio.to_thread(ModelSettings)
     embeddings = await asyncio.to_thread(build_embeddings, models)
     async with AsyncExitStack() as opening:
+        if isinstance(embeddings, NamedEmbeddings):
+            opening.push_async_callback(embeddings.aclose)
         memory = await opening.enter_async_context(Memory.open(settings.url(), embeddings=embeddings))
         checkpointer = await opening.enter_async_context(
             open_checkpointer(settings.url(), keep_turns=settings.limits.keep_turns)

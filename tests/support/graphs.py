@@ -13,7 +13,7 @@ from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.base import Mind
-from thoughtcycle.mind.embeddings import build_embeddings
+from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind
 from thoughtcycle.mind.roles import ModelSettings, RoleSettings
 from thoughtcycle.mind.rules import RuleMind
@@ -81,8 +81,9 @@ async def lab(
     url = f"sqlite:///{folder}/lab.db"
     settings = models(server, timeout) if server else ModelSettings(openai_api_key=None, openai_base_url=None)
     mind = mind or (LLMMind.from_settings(settings) if server else RuleMind())
+    embeddings = build_embeddings(settings)
     async with (
-        Memory.open(url, embeddings=build_embeddings(settings)) as memory,
+        Memory.open(url, embeddings=embeddings) as memory,
         open_checkpointer(url) as saver,
     ):
         cycle = create_thought_cycle(memory=memory, mind=mind, checkpointer=saver, limits=limits, **graph)
@@ -91,3 +92,5 @@ async def lab(
         finally:
             if isinstance(mind, LLMMind):
                 await mind.aclose()
+            if isinstance(embeddings, NamedEmbeddings):
+                await embeddings.aclose()
