@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := cli graph memory mind nodes prompts
 
-.PHONY: chat test dev check bench eval clean
+.PHONY: chat test dev check bench eval picture clean
 
 chat: $(VENV)/.chat
 	@$(BIN)/thoughtcycle chat $(ARGS)
@@ -27,6 +27,9 @@ bench: $(VENV)/.dev
 
 eval: $(VENV)/.dev
 	$(BIN)/python -m evals.rules $(ARGS)
+
+picture: $(VENV)/.dev
+	$(BIN)/python docs/session.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache *.egg-info build

@@ -1,0 +1,59 @@
+"""Makes docs/session.svg: a real session on a real terminal, as it looks at its end (`make picture`)."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import pexpect
+import pyte
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+COLUMNS, ROWS = 88, 27
+SAID = (
+    "Meu nome é Pedro, sou vegetariano e odeio coentro.",
+    "O que você sabe sobre minha alimentação?",
+    "Na verdade agora eu como peixe, não sou mais vegetariano.",
+    "Esqueça meu nome.",
+    "Qual é o meu nome?",
+)
+
+
+def main() -> None:
+    """Talks, then draws the screen."""
+    screen = pyte.Screen(COLUMNS, ROWS)
+    stream = pyte.Stream(screen)
+    command = str(Path(sys.executable).parent / "thoughtcycle")
+    with tempfile.TemporaryDirectory() as folder:
+        chat = pexpect.spawn(
+            command,
+            ["chat", "--db", f"sqlite:///{folder}/m.db", "--user", "pedro"],
+            encoding="utf-8",
+            dimensions=(ROWS, COLUMNS),
+            timeout=30,
+        )
+        for said in (*SAID, None):
+            chat.expect("você> ")
+            stream.feed(chat.before + chat.after)
+            if said:
+                chat.sendline(said)
+        chat.sendline("/quit")
+        chat.expect(pexpect.EOF)
+    console = Console(record=True, width=COLUMNS, file=Path("/dev/null").open("w"))
+    for row in range(ROWS):
+        console.print(_line(screen, row), no_wrap=True)
+    console.save_svg(str(Path(__file__).parent / "session.svg"), title="make chat")
+
+
+def _line(screen: pyte.Screen, row: int) -> Text:
+    line = Text()
+    for column in range(COLUMNS):
+        cell = screen.buffer[row][column]
+        color = None if cell.fg == "default" else cell.fg
+        line.append(cell.data, Style(color=color, bold=cell.bold))
+    line.rstrip()
+    return line
+
+
+main()

@@ -1,0 +1,275 @@
+"""The command as a person meets it: every failure is one clear line, and a terminal chat can be stopped."""
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+from support.dialogue import HEAVY, TALK, environment
+from support.fake_openai import FakeOpenAI, Reply, Status
+
+PYTHON = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
+CLEAN = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("OPENAI", "THOUGHTCYCLE", "LANG", "LC_"))
+}
+
+
+def run(
+    *args: str, stdin: bytes | str = "", db: Path | str | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    options = [] if db is None else ["--db", db if isinstance(db, str) else f"sqlite:///{db}"]
+    done = subprocess.run(
+        [*PYTHON, *args, *options],
+        input=stdin if isinstance(stdin, bytes) else stdin.encode(),
+        env=CLEAN | {"THOUGHTCYCLE_USER": "ana"} | (env or {}),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line on stderr of a command that failed."""
+    assert done.returncode == 1, (done.stdout, done.stderr)
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("thoughtcycle: "), done.stderr
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    db = tmp_path_factory.mktemp("filled") / "m.db"
+    assert run("chat", stdin="Meu nome é Pedro e odeio coentro\n", db=db).returncode == 0
+    return db
+
+
+@pytest.mark.spec("TC-1")
+def test_json_is_the_wire_form(tmp_path: Path) -> None:
+    done = run("chat", "--json", stdin="Meu nome é Pedro\n", db=tmp_path / "m.db")
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    for message in messages:
+        assert message.keys() - {"delta"} == {"chat-history", "modal", "role", "content", "id"}
+    assert messages[0]["modal"] == "text-for-replace"
+    whole = [message for message in messages if message["modal"] == "text" and "delta" not in message]
+    for message in whole:
+        pieces = [m["content"] for m in messages if m["id"] == message["id"] and m.get("delta")]
+        assert "".join(pieces) == message["content"]
+    assert [message["chat-history"] for message in whole] == [True, False]
+
+
+def test_memories_are_listed_found_shown_edited_deleted_and_brought_back(filled: Path) -> None:
+    listed = [json.loads(line) for line in run("memories", "list", "--json", db=filled).stdout.splitlines()]
+    herb = next(record for record in listed if "coentro" in record["content"])
+    assert "coentro" in run("memories", "search", "coentro", db=filled).stdout
+    shown = run("memories", "show", herb["id"][:10], db=filled).stdout
+    assert "odeio coentro" in shown and "save" in shown
+    assert run("memories", "edit", herb["id"], "Odeia coentro cru", db=filled).returncode == 0
+    assert "Odeia coentro cru" in run("memories", "list", db=filled).stdout
+    assert run("memories", "delete", herb["id"], db=filled).returncode == 0
+    assert "coentro" not in run("memories", "list", db=filled).stdout
+    assert run("memories", "undo", herb["id"], db=filled).returncode == 0
+    assert "Odeia coentro cru" in run("memories", "list", db=filled).stdout
+
+
+def test_another_user_sees_and_changes_nothing(filled: Path) -> None:
+    (first, *_) = [
+        json.loads(line) for line in run("memories", "list", "--json", db=filled).stdout.splitlines()
+    ]
+    assert run("memories", "list", "--json", "--user", "eve", db=filled).stdout == ""
+    for command in (
+        ("show", first["id"]),
+        ("delete", first["id"]),
+        ("edit", first["id"], "x"),
+        ("undo", first["id"]),
+    ):
+        assert first["id"] in refused(run("memories", *command, "--user", "eve", db=filled))
+
+
+@pytest.mark.parametrize(
+    "line", ["", "   ", "\x00\x01\x02PK\x03\x04", "x" * 1_000_000], ids=["empty", "blank", "binary", "1 MB"]
+)
+def test_an_unusable_message_gets_one_line_and_the_chat_goes_on(line: str, tmp_path: Path) -> None:
+    done = run("chat", stdin=f"{line}\nMeu nome é Pedro\n", db=tmp_path / "m.db")
+    first, second = done.stdout.splitlines()
+    assert done.returncode == 0 and "mensagem" in first.casefold() and "Pedro" in second
+    stored = sqlite3.connect(tmp_path / "m.db").execute("SELECT count(*) FROM cycles").fetchone()
+    assert stored == (1,)
+
+
+def test_bytes_that_are_no_text_get_one_line(tmp_path: Path) -> None:
+    done = run("chat", stdin=b"\xff\xfe\x80\n" + "Meu nome é Pedro\n".encode(), db=tmp_path / "m.db")
+    assert "binários" in done.stdout.splitlines()[0] and "Pedro" in done.stdout.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (("--language", "klingon"), "pt, en"),
+        (("--time-zone", "Mars/Olympus"), "America/Sao_Paulo"),
+        (("--user", ""), "usuário"),
+        (("--db", "mysql://x"), "sqlite:///"),
+        (("--db", "mongodb://u:secret@localhost/x"), "MongoDB"),
+    ],
+)
+def test_a_bad_option_is_one_line(args: tuple[str, ...], expected: str, tmp_path: Path) -> None:
+    options = args if "--db" in args else (*args, "--db", f"sqlite:///{tmp_path}/m.db")
+    line = refused(run("chat", *options, stdin="oi\n"))
+    assert expected in line and "secret" not in line
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("THOUGHTCYCLE_LIMITS__MAX_STEPS", "9000"),
+        ("THOUGHTCYCLE_CHAT__TIMEOUT", "soon"),
+        ("OPENAI_BASE_URL", "ftp://secret@host"),
+    ],
+)
+def test_a_bad_setting_is_one_line(name: str, value: str, tmp_path: Path) -> None:
+    line = refused(run("chat", stdin="oi\n", db=tmp_path / "m.db", env={name: value}))
+    assert "secret" not in line
+
+
+def test_a_corrupt_database_is_one_line_and_stays_as_it_is(tmp_path: Path) -> None:
+    db = tmp_path / "m.db"
+    db.write_bytes(b"this is no database" * 100)
+    before = db.read_bytes()
+    refused(run("chat", stdin="oi\n", db=db))
+    refused(run("memories", "list", db=db))
+    assert db.read_bytes() == before
+
+
+def test_a_newer_database_is_one_line(tmp_path: Path) -> None:
+    db = tmp_path / "m.db"
+    run("chat", stdin="oi\n", db=db)
+    with sqlite3.connect(db) as connection:
+        connection.execute("INSERT INTO schema_versions VALUES (1000)")
+    assert "vers" in refused(run("memories", "list", db=db))
+
+
+def test_a_locked_database_is_one_line(filled: Path) -> None:
+    holder = sqlite3.connect(filled, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    try:
+        assert "outro processo" in refused(run("memories", "list", db=filled))
+        done = run("chat", stdin="Meu nome é Ana\n", db=filled)
+        assert "outro processo" in done.stdout + done.stderr and "Traceback" not in done.stderr
+    finally:
+        holder.rollback()
+        holder.close()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    refused(run("chat", stdin="oi\n", db=tmp_path / "file" / "m.db"))
+
+
+@pytest.mark.spec("TC-14")
+@pytest.mark.parametrize("code", [401, 404, 429, 500])
+def test_a_refusing_model_ends_the_turn_politely(code: int, tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    fake_openai.answer = lambda request: Status(code, retry_after="0")
+    done = run("chat", stdin="oi\n", db=tmp_path / "m.db", env=environment(fake_openai))
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 1
+    assert "sk-test-secret" not in done.stdout + done.stderr
+
+
+def test_config_masks_secrets(tmp_path: Path) -> None:
+    env = {"OPENAI_API_KEY": "sk-very-secret", "THOUGHTCYCLE_DB": "mongodb://me:pass@host/db"}
+    for extra in ((), ("--json",)):
+        done = run("config", *extra, env=env)
+        assert done.returncode == 0 and "host" in done.stdout
+        assert "sk-very-secret" not in done.stdout and "pass" not in done.stdout.replace("passed", "")
+
+
+def test_every_command_is_documented_and_takes_the_common_options() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    for command in (
+        "chat",
+        "memories list",
+        "memories search",
+        "memories show",
+        "memories edit",
+        "memories delete",
+        "memories undo",
+        "actions",
+        "graph",
+        "config",
+    ):
+        shown = run(*command.split(), "--help", env={"COLUMNS": "200"}).stdout
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+        assert all(option in plain for option in ("--user", "--db", "--json")), command
+        assert f"thoughtcycle {command}" in readme or command.split()[-1] in readme, command
+
+
+def test_incognito_leaves_no_trace(tmp_path: Path) -> None:
+    db = tmp_path / "m.db"
+    done = run("chat", "--incognito", stdin="Meu nome é Pedro\n", db=db)
+    assert done.returncode == 0
+    with sqlite3.connect(db) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        dump = "\n".join(connection.iterdump())
+    assert tables and "Pedro" not in dump
+
+
+def terminal(db: Path, *args: str, env: dict[str, str] | None = None) -> "pexpect.spawn[str]":
+    return pexpect.spawn(
+        PYTHON[0],
+        [*PYTHON[1:], "chat", "--db", f"sqlite:///{db}", *args],
+        env=CLEAN | {"THOUGHTCYCLE_USER": "ana", "TERM": "xterm-256color"} | (env or {}),  # type: ignore[arg-type]
+        encoding="utf-8",
+        timeout=30,
+        dimensions=(40, 100),
+    )
+
+
+@pytest.mark.spec("TC-13")
+def test_a_conversation_on_a_terminal(tmp_path: Path) -> None:
+    chat = terminal(tmp_path / "m.db")
+    chat.expect("você> ")
+    chat.sendline("Meu nome é Pedro")
+    chat.expect("Pensando…")
+    chat.expect("Guardei: Nome: Pedro")
+    chat.expect("você> ")
+    chat.sendline("/memories")
+    chat.expect("- Nome: Pedro")
+    chat.expect("você> ")
+    chat.sendline("/help")
+    chat.expect("/lembrar")
+    chat.expect("você> ")
+    chat.sendline("/quit")
+    chat.expect(pexpect.EOF)
+    chat.close()
+    assert chat.exitstatus == 0
+
+
+@pytest.mark.spec("TC-13", "BY-1")
+def test_ctrl_c_stops_the_reply_not_the_program(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    db = tmp_path / "m.db"
+    fake_openai.say("Finish", "Finish", model=HEAVY)
+    fake_openai.say(Reply("palavra " * 200, per_token=0.05), "Segunda resposta.", model=TALK)
+    chat = terminal(db, env=environment(fake_openai))
+    chat.expect("você> ")
+    chat.sendline("conte uma história longa")
+    chat.expect("palavra palavra palavra")
+    chat.sendintr()
+    chat.expect("interrompido")
+    chat.expect("você> ")
+    chat.sendline("e agora?")
+    chat.expect("Segunda resposta.")
+    chat.expect("você> ")
+    chat.sendline("/quit")
+    chat.expect(pexpect.EOF)
+    stored = [
+        json.loads(document)
+        for (document,) in sqlite3.connect(db).execute("SELECT document FROM cycles ORDER BY rowid")
+    ]
+    first = next(cycle for cycle in stored if "história" in json.dumps(cycle, ensure_ascii=False))
+    assert '"cut": true' in json.dumps(first) and "palavra palavra" in json.dumps(first)
