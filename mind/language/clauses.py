@@ -1,0 +1,189 @@
+"""Splits a message into sentences and clauses, each with its offsets and its mood."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal
+
+from thoughtcycle.mind.language.fold import Folded, fold
+from thoughtcycle.mind.language.patterns import compiled
+from thoughtcycle.prompts.loader import Language, word_lists
+
+Mood = Literal["statement", "question", "hypothetical", "reported"]
+
+MAX_CLAUSES = 1_000
+MAX_CLAUSE = 400
+"""Characters of a clause that patterns look at: nobody states a fact in more."""
+
+MASK = "\x01"
+_QUOTED = re.compile(r"\"([^\"\n]{1,600})\"|(?<!\w)'([^'\n]{2,300})'(?!\w)")
+_SENTENCE_END = re.compile(r"[.!?…;]+(?=\s|$)|\n|[!?]+|\.(?=[a-z]{3})")
+_ABBREVIATION = re.compile(r"([a-z]{1,4})$")
+_SEPARATORS = " \n,;:()-–—.!?…*\"'#>~" + MASK
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A piece of a sentence with one verb, as folded offsets without what leads in (`oi, então …`)."""
+
+    start: int
+    end: int
+    mood: Mood
+    lead: str = ""
+    other_subject: bool = False
+    """It lacks a subject and continues a clause about somebody else."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence and its clauses; `question` tells that it asks something."""
+
+    start: int
+    end: int
+    question: bool
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True)
+class Message:
+    """A folded message in its sentences."""
+
+    folded: Folded
+    sentences: tuple[Sentence, ...]
+    joking: bool
+
+    def text(self, part: Sentence | Clause) -> str:
+        """The folded text of a part."""
+        return self.folded.text[part.start : part.end]
+
+
+@cache
+def _data(language: Language) -> dict[str, Any]:
+    return dict(word_lists(language, "language/clauses"))
+
+
+def _pattern(name: str, language: Language) -> re.Pattern[str]:
+    return compiled(_data(language)[name], language)
+
+
+@cache
+def _boundary(language: Language) -> re.Pattern[str]:
+    data = _data(language)
+    starters, breaks, joins = data["starters"], data["breaks"], data["joins"]
+    return re.compile(
+        rf" ?[,:(] ?(?=(?:{joins} )?{starters}\b)| (?={joins} {starters}\b)| (?={breaks}\b)| [-–—] |[{MASK}]+|[()]"
+    )
+
+
+def parse(text: str, language: Language) -> Message:
+    """The sentences and clauses of the beginning of `text` (`fold.LIMIT` characters), in linear time."""
+    folded = _mask(fold(text, language), language)
+    sentences: list[Sentence] = []
+    count = 0
+    for start, end, mark in _sentences(folded.text, language):
+        sentence = _sentence(folded.text, start, end, mark, language)
+        count += len(sentence.clauses)
+        if count > MAX_CLAUSES:
+            break
+        sentences.append(sentence)
+    joke = _pattern("joke", language).search(folded.text)
+    serious = _pattern("not_joke", language).search(folded.text)
+    return Message(folded, tuple(sentences), joking=joke is not None and serious is None)
+
+
+def _mask(folded: Folded, language: Language) -> Folded:
+    """Other people's quoted words are masked; quotation marks around a mere name are taken off."""
+    spoken = _pattern("speech_verb", language)
+
+    def cover(match: re.Match[str]) -> str:
+        inside = match[1] or match[2]
+        before = folded.text[max(0, match.start() - 30) : match.start()]
+        if len(inside.split()) >= 3 or spoken.search(before):
+            return MASK * len(match[0])
+        return " " + inside + " "
+
+    return replace(folded, text=_QUOTED.sub(cover, folded.text))
+
+
+def _sentences(text: str, language: Language) -> list[tuple[int, int, str]]:
+    """(start, end, closing mark) of each sentence."""
+    abbreviations = _data(language)["abbreviations"]
+    found: list[tuple[int, int, str]] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        before = _ABBREVIATION.search(text, max(start, match.start() - 5), match.start())
+        if match[0] == "." and before and before[1] in abbreviations:
+            continue
+        if text[start : match.start()].strip(_SEPARATORS):
+            found.append((start, match.start(), match[0]))
+        start = match.end()
+    if text[start:].strip(_SEPARATORS):
+        found.append((start, len(text), ""))
+    return found
+
+
+def _sentence(text: str, start: int, end: int, mark: str, language: Language) -> Sentence:
+    spans = _spans(text, start, end, language)
+    pieces = [strip_lead(text, a, b, language) for a, b in spans]
+    question_from = _question_from(text, start, end, mark, pieces, language)
+    sentence = text[start:end]
+    unsaid = _first(_pattern("hypothetical", language), sentence, start, end)
+    reported = _first(_pattern("reporting", language), sentence, start, end)
+    other = False
+    clauses: list[Clause] = []
+    for (a, b, lead), (raw, _) in zip(pieces, spans, strict=True):
+        own = _pattern("own_subject", language).match(text, a, b) is not None
+        foreign = _pattern("other_subject", language).match(text, a, b) is not None
+        other = foreign or (other and not own)
+        mood: Mood = "statement"
+        if raw >= reported or a >= reported:
+            mood = "reported"
+        elif a >= unsaid or raw >= unsaid:
+            mood = "hypothetical"
+        elif a >= question_from:
+            mood = "question"
+        elided = _data(language)["inherit_subject"] and other and not own
+        clauses.append(Clause(a, b, mood, lead, other_subject=elided and not foreign))
+    return Sentence(start, end, question_from < end, tuple(clauses))
+
+
+def _first(pattern: re.Pattern[str], sentence: str, start: int, end: int) -> int:
+    match = pattern.search(sentence)
+    return start + match.start() if match else end
+
+
+def _spans(text: str, start: int, end: int, language: Language) -> list[tuple[int, int]]:
+    cuts = [(match.start(), match.end()) for match in _boundary(language).finditer(text, start, end)]
+    starts = [start, *(b for _, b in cuts)]
+    ends = [*(a for a, _ in cuts), end]
+    return [(a, b) for a, b in zip(starts, ends, strict=True) if text[a:b].strip(_SEPARATORS)] or [
+        (start, end)
+    ]
+
+
+def strip_lead(text: str, start: int, end: int, language: Language) -> tuple[int, int, str]:
+    """(start, end, lead): the span without separators at its ends and without what merely leads in."""
+    while end > start and text[end - 1] in _SEPARATORS:
+        end -= 1
+    begin = start
+    leads = _pattern("leads", language)
+    while True:
+        while start < end and text[start] in _SEPARATORS:
+            start += 1
+        match = leads.match(text, start, end)
+        if not match or match.end() == start or (match.end() < end and text[match.end()].isalnum()):
+            return start, min(end, start + MAX_CLAUSE), text[begin:start]
+        start = match.end()
+
+
+def _question_from(
+    text: str, start: int, end: int, mark: str, pieces: list[tuple[int, int, str]], language: Language
+) -> int:
+    """Where the question begins in a sentence; `end` when it asks nothing."""
+    asks = _pattern("interrogative", language)
+    if "?" not in mark:
+        words = _pattern("question_words", language)
+        return next((a for a, b, _ in pieces if words.match(text, a, b)), end)
+    if _pattern("tag", language).search(text, max(start, end - 30), end):
+        return end
+    return next((a for a, b, _ in pieces if asks.match(text, a, b)), start)

@@ -1,0 +1,94 @@
+"""Corrections and retractions: what the user takes back of what was told before (HM-6)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from thoughtcycle.mind.language import values
+from thoughtcycle.mind.language.clauses import Clause, Message, Sentence
+from thoughtcycle.mind.language.patterns import compiled, neutral
+from thoughtcycle.prompts.loader import Language, word_lists
+
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Retraction:
+    """Something that was told before and holds no longer."""
+
+    key: str
+    """The key of the memory that it denies (a prefix, when the clause does not say which)."""
+    words: str
+    """The clause of the message that says so, verbatim."""
+
+
+@dataclass(frozen=True)
+class Denial:
+    """A retraction where it stands, and how a fact under the same key says it ("não é mais vegetariano")."""
+
+    retraction: Retraction
+    note: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class _Rule:
+    key: str
+    note: str
+    patterns: tuple[re.Pattern[str], ...]
+
+
+@cache
+def _rules(language: Language) -> tuple[_Rule, ...]:
+    def build(entry: Mapping[str, Any]) -> _Rule:
+        patterns = tuple(compiled(pattern, language) for pattern in entry["patterns"])
+        return _Rule(entry["key"], entry.get("note", ""), patterns)
+
+    return tuple(build(entry) for entry in word_lists(language, "language/corrections")["retraction"])
+
+
+def denials_in(message: Message, sentence: Sentence, language: Language) -> Iterator[Denial]:
+    """What the statements of a sentence take back."""
+    for clause in sentence.clauses:
+        if clause.mood == "statement" and not clause.other_subject:
+            yield from _denials(message, clause, language)
+
+
+def _denials(message: Message, clause: Clause, language: Language) -> Iterator[Denial]:
+    folded = message.folded
+    for rule in _rules(language):
+        for pattern in rule.patterns:
+            match = pattern.match(folded.text, clause.start, clause.end)
+            if match is None:
+                continue
+            words = folded.original(*values.trim(folded, clause.start, clause.end))
+            said = match.groupdict()
+            spans = [(0, 0)]
+            if said.get("x"):
+                spans = values.items(folded, *match.span("x"), language) or spans
+            for span in spans:
+                text = folded.original(*values.without_article(folded, *span, language))
+                slots = {"x": values.slug(text, language)}
+                for group, table in (("kin", "kin"), ("pet", "pets")):
+                    slots[group] = (neutral(said[group], table, language) or "") if said.get(group) else ""
+                key = _SLOT.sub(lambda slot, slots=slots: slots[slot[1]], rule.key).strip(": ")
+                note = _SLOT.sub(lambda _, text=text: text, rule.note)
+                yield Denial(Retraction(key, words), note, clause.start, clause.end)
+            return
+
+
+def corrects(message: Message, sentence: Sentence, language: Language) -> bool:
+    """Whether a sentence is worded as correcting or changing something told before."""
+    marker = compiled(word_lists(language, "language/corrections")["marker"], language)
+    text = message.text(sentence)
+    unsaid = {clause.mood for clause in sentence.clauses} <= {"hypothetical", "reported", "question"}
+    return not unsaid and marker.search(text) is not None
+
+
+def says_wrong(message: Message, sentence: Sentence, language: Language) -> bool:
+    """Whether a sentence says that something kept is wrong, even without saying what is right."""
+    wrong = compiled(word_lists(language, "language/corrections")["wrong"], language)
+    return wrong.search(message.text(sentence)) is not None

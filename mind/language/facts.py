@@ -1,0 +1,295 @@
+"""Facts a user states about themself: the rules of `language/facts.toml` applied to one clause (HM-4, HM-8)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, Literal, cast
+
+from thoughtcycle.mind.language import values
+from thoughtcycle.mind.language.clauses import Clause, Message, Sentence
+from thoughtcycle.mind.language.dates import amounts, annotate, mentions
+from thoughtcycle.mind.language.feelings import feeling_topic, intensity
+from thoughtcycle.mind.language.fold import Folded, fold, fold_word
+from thoughtcycle.mind.language.patterns import compiled, neutral, vocabulary
+from thoughtcycle.mind.language.topics import is_food, topic_bindings
+from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
+
+MemoryKind = Literal["bio", "pref", "emo", "obj"]
+MAX_KEY = 120
+_SLOT = re.compile(r"\{(\w+)\}")
+_TABLES = {"kin": "kin", "pet": "pets", "mood": "moods", "category": "categories"}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something the user says about themself, as it is to be remembered."""
+
+    content: str
+    """Short neutral text in the message's language; amounts and dates as said, relative dates resolved."""
+    kind: MemoryKind | None
+    key: str
+    """Language-neutral slot of what is told; a later fact of the same key replaces it."""
+    topic: str
+    bindings: tuple[str, ...]
+    """Short search contexts in both languages."""
+    words: str
+    """The clause of the message that says so, verbatim."""
+    weight: float
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one thing is said, and what is kept of it."""
+
+    topic: str
+    kind: MemoryKind | None
+    key: str
+    content: str
+    weight: float
+    patterns: tuple[re.Pattern[str], ...]
+    never: re.Pattern[str] | None
+    flags: frozenset[str]
+    capital: str | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a rule found, the folded span it used, and whether its wording corrects something told before."""
+
+    facts: tuple[Fact, ...]
+    start: int
+    end: int
+    correction: bool
+
+
+@cache
+def rules(language: Language) -> tuple[Rule, ...]:
+    """The rules of a language in the order in which they are tried."""
+    return tuple(_rule(entry, language) for entry in word_lists(language, "language/facts")["rule"])
+
+
+def _rule(entry: Mapping[str, Any], language: Language) -> Rule:
+    flags = ("whole", "dated", "correction", "place", "loose")
+    return Rule(
+        topic=entry["topic"],
+        kind=entry.get("kind"),
+        key=entry["key"],
+        content=entry["content"],
+        weight=entry.get("weight", 1.0),
+        patterns=tuple(compiled(pattern, language) for pattern in entry["patterns"]),
+        never=compiled(entry["never"], language) if "never" in entry else None,
+        flags=frozenset(flag for flag in flags if entry.get(flag)),
+        capital=entry.get("capital"),
+    )
+
+
+def facts_in(
+    message: Message, sentence: Sentence, language: Language, now: datetime, *, asked: bool = False
+) -> Iterator[Found]:
+    """What the statements of a sentence tell; with `asked`, what its questions ask about."""
+    done = sentence.start
+    for clause in sentence.clauses:
+        wanted = "question" if asked else "statement"
+        if clause.mood != wanted or clause.start < done or clause.other_subject or clause.start >= clause.end:
+            continue
+        if found := read(message, sentence, clause, language, now):
+            done = found.end
+            yield found
+
+
+def read(
+    message: Message, sentence: Sentence, clause: Clause, language: Language, now: datetime
+) -> Found | None:
+    """What the first rule that matches makes of a clause."""
+    text = message.folded.text
+    ends = _ends(message, sentence, clause, language)
+    for rule in rules(language):
+        for end in ends if "whole" in rule.flags else (clause.end,):
+            for pattern in rule.patterns:
+                match = pattern.match(text, clause.start, end)
+                if match is None or (rule.never and rule.never.match(text, clause.start, end)):
+                    continue
+                facts = _Reading(message.folded, clause, match, rule, language, now).facts()
+                if facts:
+                    return Found(facts, clause.start, max(end, clause.end), "correction" in rule.flags)
+    return None
+
+
+def _ends(message: Message, sentence: Sentence, clause: Clause, language: Language) -> tuple[int, ...]:
+    """How far a rule that reads on may read: over the clauses that continue this one, else to the end."""
+    continues = compiled(word_lists(language, "language/clauses")["continues"], language)
+    end = clause.end
+    for later in sentence.clauses:
+        if later.start <= clause.start:
+            continue
+        if not continues.match(message.folded.text, later.start - len(later.lead), later.end):
+            break
+        end = later.end
+    last = sentence.clauses[-1].end
+    return (end,) if last == end else (end, last)
+
+
+class _Reading:
+    """One match turned into facts."""
+
+    def __init__(
+        self,
+        folded: Folded,
+        clause: Clause,
+        match: re.Match[str],
+        rule: Rule,
+        language: Language,
+        now: datetime,
+    ) -> None:
+        self.folded, self.clause, self.match, self.rule = folded, clause, match, rule
+        self.language, self.now = language, now
+        self.spans: dict[str, tuple[int, int]] = {}
+
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts of the match; none when what it captured turns out to be something else."""
+        if not self._capture() or not self._allowed():
+            return ()
+        if "items" not in self.match.groupdict():
+            return (self._fact(),)
+        spans = values.items(self.folded, *self.match.span("items"), self.language)
+        facts = []
+        for span in spans[:8]:
+            self.spans["items"] = span
+            facts.append(self._fact())
+        return tuple(facts)
+
+    def _capture(self) -> bool:
+        for group, said in self.match.groupdict().items():
+            if said is None:
+                continue
+            span: tuple[int, int] | None = self.match.span(group)
+            if group == "name":
+                span = values.name_span(self.folded, *self.match.span(group), self.language)
+                if span is None:
+                    return False
+            elif group in ("x", "y"):
+                cut = "cut_place" if "place" in self.rule.flags and group == "x" else "cut"
+                span = values.phrase(self.folded, *self.match.span(group), self.language, cut)
+                if said and span[0] >= span[1]:
+                    return False
+            if span is not None:
+                self.spans[group] = span
+        self._end_with_name()
+        return True
+
+    def _end_with_name(self) -> None:
+        """A phrase that contains the name at its end stops where the name does."""
+        whole, name = self.match.groupdict().get("x"), self.spans.get("name")
+        if whole and name and self.match.end("x") == self.match.end("name"):
+            self.spans["x"] = (self.match.start("x"), name[1])
+
+    def _allowed(self) -> bool:
+        rule = self.rule
+        if rule.capital and rule.capital in self.spans:
+            typed = self._text(rule.capital)
+            lower = "loose" in rule.flags and self.folded.source == self.folded.source.lower()
+            if not typed[:1].isupper() and not lower:
+                return False
+        if "dated" in rule.flags:
+            group = "y" if "y" in self.spans and "{y}" in rule.content else "x"
+            return bool(mentions(fold(self._text(group), self.language), self.language, self.now))
+        return "category" not in self.spans or len(self._text("category")) > 2
+
+    def _text(self, group: str) -> str:
+        span = self.spans.get(group)
+        return " ".join(self.folded.original(*span).split()) if span else ""
+
+    def _slot(self, group: str) -> str:
+        """A group as it stands in a key."""
+        folded = fold_word(self._text(group))
+        if group in _TABLES:
+            return neutral(folded, _TABLES[group], self.language) or values.slug(folded, self.language)
+        if group == "name":
+            return folded
+        if group == "items":
+            span = values.without_article(self.folded, *self.spans["items"], self.language)
+            return values.slug(self.folded.original(*span), self.language)
+        return values.slug(folded, self.language)
+
+    def _key(self) -> str:
+        if self.rule.key == "feeling":
+            return f"feeling:{self._feeling_topic() or self._slot('mood')}"[:MAX_KEY]
+        filled = _SLOT.sub(lambda match: self._slot(match[1]), self.rule.key)
+        return re.sub(":+", ":", filled).strip(": ")[:MAX_KEY]
+
+    def _feeling_topic(self) -> str:
+        return feeling_topic(self.folded, self.spans["mood"][1], self.spans["x"][1], self.language)
+
+    def _content(self) -> str:
+        def fill(match: re.Match[str]) -> str:
+            group = match[1]
+            text = self._text(group.lower())
+            text = (
+                text if group.lower() in ("name", "kin", "pet") else values.third_person(text, self.language)
+            )
+            return text[:1].upper() + text[1:] if group[0].isupper() else text
+
+        content = " ".join(_SLOT.sub(fill, self.rule.content).split())
+        if self.rule.kind == "emo":
+            content = self._today(content)
+        return annotate(content[:1].upper() + content[1:], self.language, self.now)
+
+    def _today(self, content: str) -> str:
+        """ "Hoje estou ansioso": the day led in and would be lost."""
+        words = word_lists(self.language, "language/feelings")
+        before = self.clause.lead + self.folded.text[self.match.start() : self.match.start("x")]
+        day = words["today"]
+        return (
+            f"{content} {day}"
+            if re.search(rf"\b{day}\b", before) and day not in fold_word(content)
+            else content
+        )
+
+    def _weight(self) -> float:
+        if self.rule.kind == "emo":
+            return intensity(self.folded.text[self.clause.start : self.spans["x"][1]], self.language)
+        return self.rule.weight
+
+    def _fact(self) -> Fact:
+        end = max([self.clause.end, *(b for _, b in self.spans.values())])
+        words = self.folded.original(*values.trim(self.folded, self.clause.start, end))
+        return Fact(
+            content=self._content(),
+            kind=self.rule.kind,
+            key=self._key(),
+            topic=self.rule.topic,
+            bindings=self._bindings(words),
+            words=words,
+            weight=self._weight(),
+        )
+
+    def _bindings(self, words: str) -> tuple[str, ...]:
+        own: list[str] = []
+        for group in ("items", "name", "category"):
+            if group in self.spans:
+                span = values.without_article(self.folded, *self.spans[group], self.language)
+                own.append(" ".join(self.folded.original(*span).split()))
+        for group in ("kin", "pet"):
+            if group in self.spans:
+                own += _names(_TABLES[group], self._slot(group))
+        topics = [self.rule.topic]
+        if self.rule.topic == "taste" and is_food(self._text("items"), self.language):
+            topics.insert(0, "food")
+        if self.rule.topic != "money" and amounts(words, self.language):
+            topics.append("money")
+        contexts = [context for topic in topics for context in topic_bindings(topic)]
+        return tuple(dict.fromkeys(binding for binding in [*contexts, *own] if binding))[:12]
+
+
+@cache
+def _names(table: str, name: str) -> tuple[str, ...]:
+    """What a neutral name of a table is called in each language."""
+    labels = [word_lists(language, "language/topics")["labels"].get(name) for language in LANGUAGES]
+    return tuple(cast("list[str]", [label for label in labels if label]))
+
+
+def is_word_of(table: str, text: str, language: Language) -> bool:
+    """Whether a folded text is a word of a list of the vocabulary."""
+    return re.fullmatch(vocabulary(language)[table], text) is not None

@@ -1,0 +1,28 @@
+"""What a feeling is about and how strong it is (HM-4: a reaction is kept by its topic and intensity)."""
+
+from thoughtcycle.mind.language.fold import Folded
+from thoughtcycle.mind.language.patterns import compiled
+from thoughtcycle.mind.language.values import phrase, slug, without_article
+from thoughtcycle.prompts.loader import Language, word_lists
+
+WEAK, NORMAL, STRONG = 0.4, 0.7, 0.9
+
+
+def feeling_topic(folded: Folded, start: int, end: int, language: Language) -> str:
+    """The slug of what causes the feeling, from what follows the mood; empty when nothing is named."""
+    cause = compiled(word_lists(language, "language/feelings")["cause"], language).search(
+        folded.text, start, end
+    )
+    if cause is None:
+        return ""
+    a, b = phrase(folded, cause.end(), end, language)
+    a, b = without_article(folded, a, b, language)
+    return slug(folded.original(a, b), language, words=4)
+
+
+def intensity(text: str, language: Language) -> float:
+    """The weight of a feeling by the words around it."""
+    words = word_lists(language, "language/feelings")
+    if compiled(words["weak"], language).search(text):
+        return WEAK
+    return STRONG if compiled(words["strong"], language).search(text) else NORMAL

@@ -1,0 +1,115 @@
+"""Folds text for matching – case, accents, usual misspellings – and keeps the way back to the words as typed."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from thoughtcycle.prompts.loader import Language, word_lists
+
+LIMIT = 20_000
+"""Characters of a message that are read; what a person says of themself stands at its beginning."""
+
+_QUOTES = str.maketrans("’‘`´“”«»„", '\'\'\'\'"""""')
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|\s+|.", re.DOTALL)
+_REPEATED = re.compile(r"([^\W\d_])\1{2,}")
+_SILENT = ("So", "Cs", "Co", "Cn", "Cc", "Cf", "Sk", "Mn", "Me")
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Folded text; `starts[i]` and `ends[i]` bound the original characters behind folded character `i`."""
+
+    source: str
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+    def original(self, start: int, end: int) -> str:
+        """The verbatim piece of the source behind `text[start:end]`."""
+        return self.source[self.starts[start] : self.ends[end - 1]] if start < end else ""
+
+
+@cache
+def fold_character(char: str) -> str:
+    """`char` in lower case without accents: one character, a space for what is no text."""
+    if char in "\t\n\r\v\f":
+        return char
+    if unicodedata.category(char) in _SILENT:
+        return " "
+    return unicodedata.normalize("NFD", char.translate(_QUOTES).lower())[0]
+
+
+def fold_word(word: str) -> str:
+    """A word or phrase in lower case without accents (no spelling is corrected)."""
+    composed = unicodedata.normalize("NFC", word)
+    return " ".join("".join(map(fold_character, composed)).split())
+
+
+@cache
+def _spelling(language: Language) -> Mapping[str, str]:
+    words: dict[str, str] = word_lists(language, "language/spelling")["words"]
+    return words
+
+
+@cache
+def _endings(language: Language) -> tuple[tuple[str, str], ...]:
+    endings: dict[str, str] = word_lists(language, "language/spelling").get("endings", {})
+    return tuple(endings.items())
+
+
+def _respell(token: str, language: Language) -> str | None:
+    words = _spelling(language)
+    raw = token.translate(_QUOTES).lower()
+    folded = "".join(map(fold_character, token))
+    short = _REPEATED.sub(r"\1", folded)
+    for candidate in (raw, folded, short):
+        if candidate in words:
+            return words[candidate]
+    for ending, replacement in _endings(language):
+        if short.endswith(ending) and len(short) > len(ending):
+            return short[: -len(ending)] + replacement
+    return short if short != folded else None
+
+
+@cache
+def _respell_short(token: str, language: Language) -> str | None:
+    return _respell(token, language)
+
+
+def fold(text: str, language: Language, limit: int = LIMIT) -> Folded:
+    """Folds the first `limit` characters of `text`: one space for a run, known misspellings put right.
+
+    Runs in linear time; combining marks, emoji and control characters become spaces or vanish.
+    """
+    source = text[:limit]
+    characters: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for match in _TOKEN.finditer(source):
+        token, start, end = match[0], match.start(), match.end()
+        if token.isspace():
+            token, per_character = ("\n" if "\n" in token else " "), False
+            if characters and characters[-1] in " \n":
+                continue
+        elif unicodedata.combining(token[0]):
+            if ends:
+                ends[-1] = end
+            continue
+        else:
+            respelled = (_respell_short if len(token) <= 24 else _respell)(token, language)
+            per_character = respelled is None
+            token = respelled if respelled is not None else "".join(map(fold_character, token))
+            if token == " " and characters and characters[-1] == " ":
+                continue
+        characters.append(token)
+        for offset in range(len(token)):
+            starts.append(start + offset if per_character else start)
+            ends.append(start + offset + 1 if per_character else end)
+    return Folded(source, "".join(characters), starts, ends)
+
+
+def map_tokens(text: str, change: Callable[[str], str]) -> str:
+    """`text` with each word replaced by `change(word)`."""
+    return _TOKEN.sub(lambda match: change(match[0]), text)

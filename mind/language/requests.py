@@ -1,0 +1,216 @@
+"""What the user wants of the memory: to tell what it knows, to forget, to note something down."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from thoughtcycle.mind.language import values
+from thoughtcycle.mind.language.clauses import Message, Sentence, parse, strip_lead
+from thoughtcycle.mind.language.dates import annotate
+from thoughtcycle.mind.language.facts import Fact, facts_in
+from thoughtcycle.mind.language.patterns import compiled
+from thoughtcycle.mind.language.topics import (
+    EVERYTHING,
+    About,
+    about,
+    fallback,
+    topic_bindings,
+    topic_context,
+)
+from thoughtcycle.prompts.loader import Language, word_lists
+
+NOTE_LENGTH = 500
+"""Characters of a note that is kept as said."""
+
+
+@dataclass(frozen=True)
+class Forget:
+    """A request to erase."""
+
+    about: About
+    final: bool
+    end: int
+
+
+@cache
+def _data(language: Language) -> Mapping[str, Any]:
+    return word_lists(language, "language/requests")
+
+
+def forget_in(message: Message, sentence: Sentence, language: Language, now: datetime) -> Forget | None:
+    """What a sentence asks to erase, if it does; `*` only for an explicit "everything"."""
+    text = message.folded.text
+    pattern = compiled(_data(language)["forget"], language)
+    for clause in sentence.clauses:
+        if clause.mood in ("hypothetical", "reported"):
+            continue
+        end = _extended(message, sentence, clause.end, "forget_more", language)
+        match = pattern.match(text, clause.start, end)
+        if match is None:
+            continue
+        final = compiled(_data(language)["final"], language).search(message.text(sentence)) is not None
+        what = _what_to_forget(message, *match.span("what"), language, now)
+        return Forget(what, final, end) if what.contexts else None
+    return None
+
+
+def _extended(message: Message, sentence: Sentence, end: int, name: str, language: Language) -> int:
+    """The end of the clauses that go on with the request after `end`."""
+    more = compiled(_data(language)[name], language)
+    for clause in sentence.clauses:
+        raw = clause.start - len(clause.lead)
+        if raw >= end:
+            if clause.mood == "reported" or not more.match(message.folded.text, raw, clause.end):
+                break
+            end = clause.end
+    return end
+
+
+def _what_to_forget(message: Message, start: int, end: int, language: Language, now: datetime) -> About:
+    folded = message.folded
+    start, end = _without(message, start, end, "final", language)
+    start, end = values.phrase(folded, start, end, language)
+    text = folded.text[start:end]
+    if compiled(_data(language)["forget_nothing"], language).fullmatch(text):
+        return About()
+    if compiled(_data(language)["forget_everything"], language).fullmatch(text):
+        return About((EVERYTHING,))
+    if match := compiled(_data(language)["forget_told"], language).match(text):
+        start += match.end()
+    facts = told(folded.original(start, end), language, now)
+    if facts:
+        return _of_facts(facts, language)
+    if match := compiled(_data(language)["forget_about"], language).match(folded.text, start, end):
+        start = match.end()
+    return fallback_or_topic(message, start, end, language)
+
+
+def fallback_or_topic(message: Message, start: int, end: int, language: Language) -> About:
+    """The topics that a phrase names, else the phrase itself."""
+    found = about(message.folded, start, end, language, verbs=True)
+    return found if found.contexts else fallback(message.folded, start, end, language)
+
+
+def _without(message: Message, start: int, end: int, name: str, language: Language) -> tuple[int, int]:
+    """The span without a phrase such as "para sempre" at its beginning or end."""
+    for match in compiled(_data(language)[name], language).finditer(message.folded.text, start, end):
+        if match.start() - start < 3:
+            start = match.end()
+        elif match.start() > start:
+            return start, match.start()
+    return start, end
+
+
+def told(text: str, language: Language, now: datetime) -> tuple[Fact, ...]:
+    """The facts that `text` states."""
+    message = parse(text, language)
+    return tuple(
+        fact
+        for sentence in message.sentences
+        for found in facts_in(message, sentence, language, now)
+        for fact in found.facts
+    )
+
+
+def _of_facts(facts: tuple[Fact, ...], language: Language) -> About:
+    total = About()
+    for fact in facts:
+        kind, _, rest = fact.key.partition(":")
+        context = fact.bindings[-1] if kind in ("taste", "allergy", "family", "pet") and fact.bindings else ""
+        total += About((context or topic_context(fact.topic, language),), (fact.key,))
+    return total
+
+
+def remember_in(
+    message: Message, sentence: Sentence, language: Language, now: datetime
+) -> tuple[tuple[Fact, ...], int] | None:
+    """What a sentence asks to note down: its facts, else the words as a note; and where it ends."""
+    folded = message.folded
+    pattern = compiled(_data(language)["remember"], language)
+    for clause in sentence.clauses:
+        if clause.mood in ("hypothetical", "reported"):
+            continue
+        match = pattern.match(folded.text, clause.start, sentence.end)
+        if match is None or (sentence.question and not match.groupdict().get("please")):
+            continue
+        start, end = values.trim(folded, match.end(), sentence.end)
+        if start >= end:
+            start, end = values.trim(folded, match.end(), len(folded.text))
+        if start >= end:
+            return None
+        payload = folded.original(start, end)
+        facts = told(payload, language, now) or (note(payload, language, now),)
+        return facts, end
+    return None
+
+
+def note(payload: str, language: Language, now: datetime) -> Fact:
+    """A fact that no rule knows, kept in the user's words."""
+    words = payload.strip()[:NOTE_LENGTH].strip()
+    content = annotate(" ".join(words.split()), language, now)
+    return Fact(
+        content=content[:1].upper() + content[1:],
+        kind=None,
+        key=f"note:{values.slug(words, language)}"[:120],
+        topic="note",
+        bindings=topic_bindings("note"),
+        words=words,
+        weight=1.0,
+    )
+
+
+def asked_in(message: Message, sentence: Sentence, language: Language, now: datetime) -> About | None:
+    """What a sentence asks of what the user told before; None when it asks nothing of the kind."""
+    folded, data = message.folded, _data(language)
+    for clause in sentence.clauses:
+        if clause.mood in ("hypothetical", "reported"):
+            continue
+        start = clause.start
+        if compiled(data["asked_everything"], language).match(folded.text, start, sentence.end):
+            return About((EVERYTHING,))
+        if match := compiled(data["asked_about"], language).match(folded.text, start, sentence.end):
+            return _named(message, *match.span("what"), language, now)
+    if not sentence.question:
+        return None
+    return _of_own_question(message, sentence, language, now)
+
+
+def _named(message: Message, start: int, end: int, language: Language, now: datetime) -> About:
+    start, end = values.phrase(message.folded, start, end, language)
+    text = message.folded.text[start:end]
+    if compiled(_data(language)["myself"], language).fullmatch(text):
+        return About((EVERYTHING,))
+    facts = told(message.folded.original(start, end), language, now)
+    return _of_facts(facts, language) if facts else fallback_or_topic(message, start, end, language)
+
+
+def _of_own_question(message: Message, sentence: Sentence, language: Language, now: datetime) -> About | None:
+    """ "Onde eu moro?", "eu sou vegetariano?": a question about the user, not for advice."""
+    folded, data = message.folded, _data(language)
+    begin = next((clause.start for clause in sentence.clauses if clause.mood == "question"), sentence.end)
+    question = folded.text[begin : sentence.end]
+    if not compiled(data["self"], language).search(question) or compiled(data["advice"], language).search(
+        question
+    ):
+        return None
+    if facts := _yes_or_no(message, begin, sentence.end, language, now):
+        return _of_facts(facts, language)
+    found = about(folded, begin, sentence.end, language, verbs=True)
+    if found.contexts:
+        return found
+    start, end, _ = strip_lead(folded.text, begin, sentence.end, language)
+    if match := compiled(data["question_frame"], language).match(folded.text, start, end):
+        start = match.end()
+    return fallback(folded, start, end, language)
+
+
+def _yes_or_no(message: Message, start: int, end: int, language: Language, now: datetime) -> tuple[Fact, ...]:
+    """The facts that a yes-or-no question asks about, read as if they were stated."""
+    text = message.folded.text[start:end]
+    for pattern, replacement in _data(language)["as_statement"]:
+        changed = compiled(pattern, language).sub(replacement, text, count=1)
+        if changed != text:
+            return told(changed, language, now)
+    return told(message.folded.original(start, end).rstrip("?"), language, now)

@@ -1,0 +1,159 @@
+"""What a message of the user means for the memory, by rules: facts, corrections, requests, courtesies."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Literal
+
+from thoughtcycle.mind.language.clauses import Message, Sentence, parse
+from thoughtcycle.mind.language.corrections import Denial, Retraction, corrects, denials_in, says_wrong
+from thoughtcycle.mind.language.detect import detect_language
+from thoughtcycle.mind.language.facts import Fact, facts_in
+from thoughtcycle.mind.language.requests import asked_in, forget_in, remember_in
+from thoughtcycle.mind.language.social import ANSWERABLE, Social, first, requests_work, social_in
+from thoughtcycle.mind.language.topics import EVERYTHING, About, topic_bindings, topics_of
+
+__all__ = [
+    "Fact",
+    "Retraction",
+    "Understanding",
+    "detect_language",
+    "topic_bindings",
+    "topics_of",
+    "understand",
+]
+
+
+@dataclass(frozen=True)
+class Understanding:
+    """What the rules make of a message. Everything is empty when there is nothing to understand."""
+
+    language: Literal["pt", "en"]
+    facts: tuple[Fact, ...]
+    retractions: tuple[Retraction, ...]
+    correction: bool
+    """The wording corrects or changes something told before."""
+    asked: tuple[str, ...]
+    """Search contexts of what the user asks back; `("*",)` for everything about them."""
+    asked_keys: tuple[str, ...]
+    """Key prefixes that would answer it; empty when the topic is unknown or everything."""
+    forget: tuple[str, ...]
+    """Search contexts of what to erase; `("*",)` only for an explicit "everything"."""
+    forget_keys: tuple[str, ...]
+    final: bool
+    """To be erased for good, without a way back."""
+    social: Social | None
+    beyond: bool
+    """A question or request that rules cannot serve."""
+
+
+@dataclass
+class _Findings:
+    """What has been found so far while the sentences are read in order."""
+
+    facts: list[Fact] = field(default_factory=list)
+    denials: list[Denial] = field(default_factory=list)
+    asked: About = field(default_factory=About)
+    forget: About = field(default_factory=About)
+    social: frozenset[Social] = frozenset()
+    correction: bool = False
+    final: bool = False
+    beyond: bool = False
+    done: int = 0
+    """Folded offset up to which the message is already understood."""
+
+
+@lru_cache(maxsize=1024)
+def understand(text: str, *, language: Literal["pt", "en"], now: datetime) -> Understanding:
+    """Reads a message of the user; `language` decides where its words do not.
+
+    `now` is the message's own time in the user's time zone: relative dates are resolved against it.
+    Pure and linear in the length of `text`, of which the first 20,000 characters are read.
+    """
+    spoken = detect_language(text, language)
+    message = parse(text, spoken)
+    found = _Findings()
+    for sentence in message.sentences:
+        if sentence.start >= found.done:
+            _read(message, sentence, spoken, now, found)
+    told = () if message.joking else _merged(found.facts, found.denials)
+    denied = () if message.joking else tuple(dict.fromkeys(denial.retraction for denial in found.denials))
+    return Understanding(
+        language=spoken,
+        facts=told,
+        retractions=denied,
+        correction=not message.joking and (bool(denied) or found.correction),
+        asked=_narrowed(found.asked.contexts),
+        asked_keys=() if EVERYTHING in found.asked.contexts else found.asked.keys,
+        forget=_narrowed(found.forget.contexts),
+        forget_keys=() if EVERYTHING in found.forget.contexts else found.forget.keys,
+        final=found.final,
+        social=first(found.social),
+        beyond=found.beyond,
+    )
+
+
+def _narrowed(contexts: tuple[str, ...]) -> tuple[str, ...]:
+    return (EVERYTHING,) if EVERYTHING in contexts else contexts
+
+
+def _read(
+    message: Message, sentence: Sentence, language: Literal["pt", "en"], now: datetime, found: _Findings
+) -> None:
+    """Adds what one sentence means."""
+    social = social_in(message, sentence, language)
+    found.social |= social
+    served = bool(social & ANSWERABLE)
+    if request := forget_in(message, sentence, language, now):
+        found.forget += request.about
+        found.final |= request.final
+        sentence, served = _after(sentence, request.end), True
+    elif kept := remember_in(message, sentence, language, now):
+        facts, found.done = kept
+        found.facts += facts
+        return
+    elif not served and (asked := asked_in(message, sentence, language, now)):
+        found.asked += asked
+        served = True
+    _learn(message, sentence, language, now, found)
+    asks = sentence.question or requests_work(message, sentence, language)
+    found.beyond |= asks and not served
+
+
+def _after(sentence: Sentence, end: int) -> Sentence:
+    """What of a sentence begins at `end` or later."""
+    return replace(sentence, clauses=tuple(clause for clause in sentence.clauses if clause.start >= end))
+
+
+def _learn(
+    message: Message, sentence: Sentence, language: Literal["pt", "en"], now: datetime, found: _Findings
+) -> None:
+    """Adds the facts and retractions of a sentence's statements."""
+    if not sentence.clauses:
+        return
+    denials = list(denials_in(message, sentence, language))
+    taken = {denial.start for denial in denials}
+    left = replace(
+        sentence, clauses=tuple(clause for clause in sentence.clauses if clause.start not in taken)
+    )
+    read = list(facts_in(message, left, language, now)) if left.clauses else []
+    found.denials += denials
+    found.facts += [fact for each in read for fact in each.facts]
+    changed = bool(read or denials) and corrects(message, sentence, language)
+    found.correction |= (
+        changed or any(each.correction for each in read) or says_wrong(message, sentence, language)
+    )
+
+
+def _merged(facts: Iterable[Fact], denials: Iterable[Denial]) -> tuple[Fact, ...]:
+    """One fact per key – the last said holds –, which names what it replaces ("…, não é mais vegetariano")."""
+    latest: dict[str, Fact] = {}
+    for fact in facts:
+        latest.pop(fact.key, None)
+        latest[fact.key] = fact
+    for denial in denials:
+        fact = latest.get(denial.retraction.key)
+        if fact and denial.note:
+            latest[fact.key] = replace(fact, content=f"{fact.content}, {denial.note}")
+    return tuple(latest.values())

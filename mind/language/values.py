@@ -1,0 +1,133 @@
+"""Cleans what a pattern captured: names, lists of things, phrases – and makes the slugs of memory keys."""
+
+import re
+from functools import cache
+
+from thoughtcycle.mind.language.fold import Folded, fold_word
+from thoughtcycle.mind.language.patterns import compiled, vocabulary
+from thoughtcycle.prompts.loader import Language
+
+MAX_NAME = 5
+MAX_SLUG_WORDS = 6
+MAX_VALUE = 200
+"""Characters of a value in a memory's text."""
+
+_EDGES = " \n,;:.!?…-–—()\"'*~\x01"
+_LIST = re.compile(r" ?, (?:e |and |or |ou )?| (?:e|and|&) | ?/ ?")
+_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"(?:r|us|u)?\d.*")
+
+
+def _list(name: str, language: Language) -> frozenset[str]:
+    return frozenset(vocabulary(language)[name])
+
+
+def trim(folded: Folded, start: int, end: int) -> tuple[int, int]:
+    """The span without separators at its edges."""
+    while start < end and folded.text[start] in _EDGES:
+        start += 1
+    while end > start and folded.text[end - 1] in _EDGES:
+        end -= 1
+    return start, end
+
+
+def phrase(folded: Folded, start: int, end: int, language: Language, cut: str = "cut") -> tuple[int, int]:
+    """The span up to where another thought begins, without fillers at its end."""
+    words = vocabulary(language)
+    for name in dict.fromkeys(("cut", cut)):
+        match = compiled(words[name], language).search(folded.text, start, end)
+        if match and match.start() > start:
+            end = match.start()
+    start, end = trim(folded, start, end)
+    match = compiled(words["trailing"], language).search(folded.text, start, end)
+    if match and match.start() > start:
+        end = match.start()
+    return trim(folded, start, min(end, start + MAX_VALUE))
+
+
+def name_span(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int] | None:
+    """The span of a person's or animal's name at the beginning of the span; None when it is none."""
+    cut = compiled(vocabulary(language)["cut_name"], language)
+    start, end = trim(folded, start, end)
+    if match := cut.search(folded.text, start, end):
+        end = match.start()
+    start, end = trim(folded, start, end)
+    words = folded.text[start:end].split()
+    if not words or len(words) > MAX_NAME or words[0] in _list("not_name", language) or end - start > 60:
+        return None
+    if not all(word.replace("'", "").replace("-", "").replace(".", "").isalpha() for word in words):
+        return None
+    return start, end
+
+
+def items(folded: Folded, start: int, end: int, language: Language) -> list[tuple[int, int]]:
+    """The parts of "pão, queijo e vinho"; a phrase that is no list stays whole, empty objects fall out."""
+    start, end = phrase(folded, start, end, language)
+    spans: list[tuple[int, int]] = []
+    begin = start
+    for match in _LIST.finditer(folded.text, start, end):
+        spans.append((begin, match.start()))
+        begin = match.end()
+    spans.append((begin, end))
+    if any(len(folded.text[a:b].split()) > 4 for a, b in spans):
+        spans = [(start, end)]
+    empty = compiled(vocabulary(language)["empty_object"], language)
+    cleaned = [trim(folded, a, b) for a, b in spans]
+    return [(a, b) for a, b in cleaned if a < b and not empty.match(folded.text, a, b)]
+
+
+def without_article(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int]:
+    """The span without an article or possessive in front."""
+    match = compiled(vocabulary(language)["article"], language).match(folded.text, start, end)
+    return (match.end(), end) if match and match.end() < end else (start, end)
+
+
+@cache
+def singular(word: str, language: Language) -> str:
+    """A folded noun in the singular, by its ending (a rule of thumb, the same for a word at all times)."""
+    if len(word) < 4 or not word.endswith("s"):
+        return word
+    rules = {
+        "pt": (
+            ("oes", "ao"),
+            ("aes", "ao"),
+            ("ais", "al"),
+            ("eis", "el"),
+            ("ois", "ol"),
+            ("ns", "m"),
+            ("res", "r"),
+            ("zes", "z"),
+            ("s", ""),
+        ),
+        "en": (
+            ("ies", "y"),
+            ("ches", "ch"),
+            ("shes", "sh"),
+            ("xes", "x"),
+            ("sses", "ss"),
+            ("oes", "o"),
+            ("ss", "ss"),
+            ("us", "us"),
+            ("is", "is"),
+            ("s", ""),
+        ),
+    }
+    for ending, replacement in rules[language]:
+        if word.endswith(ending):
+            return word[: -len(ending)] + replacement
+    return word
+
+
+def slug(text: str, language: Language, words: int = MAX_SLUG_WORDS) -> str:
+    """The stable short form of a phrase for a key: folded content words in the singular, no numbers."""
+    folded = fold_word(text)
+    tokens = [token for token in _WORD.findall(folded) if not _NUMBER.fullmatch(token)]
+    content = [token for token in tokens if token not in _list("stopwords", language)]
+    return " ".join(singular(token, language) for token in (content or tokens)[:words])[:80]
+
+
+def third_person(text: str, language: Language) -> str:
+    """`text` with the user's "my" as somebody else says it: "vender meu carro" → "vender seu carro"."""
+    for pattern, replacement in vocabulary(language)["person"]:
+        text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
+    return text
