@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from thoughtcycle.memory.records import (
     Kind,
@@ -21,6 +21,10 @@ from thoughtcycle.memory.words import identity
 
 _SHOWN = 500
 """Characters of a search key that its vector carries along."""
+
+
+Outcome: TypeAlias = tuple[MemoryRecord, Literal["saved", "known", "superseded"], MemoryRecord | None]
+"""The memory (as it was before it is stored), what became of the draft, the version superseded."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,8 @@ class Planned:
     """What a save will do: its writes, and what becomes of each draft."""
 
     writes: tuple[Write, ...]
-    outcomes: tuple[tuple[MemoryRecord, Literal["saved", "known", "superseded"], MemoryRecord | None], ...]
-    """Per draft: the memory (before it is stored), the outcome, the version superseded."""
+    outcomes: tuple[Outcome, ...]
+    """One per draft."""
 
 
 def search_keys(content: Any, bindings: Sequence[str]) -> tuple[str, ...]:
@@ -120,13 +124,13 @@ class SavePlan:
 
     def add(self, drafts: Iterable[MemoryDraft]) -> Planned:
         """One draft after the other, so that they also see each other."""
-        outcomes = tuple(self._one(draft) for draft in drafts)
-        latest = tuple((self._records[record.id], outcome, former) for record, outcome, former in outcomes)
-        return Planned(tuple(self._writes.values()), latest)
+        outcomes = [self._one(draft) for draft in drafts]
+        latest: list[Outcome] = [
+            (self._records[record.id], outcome, former) for record, outcome, former in outcomes
+        ]
+        return Planned(tuple(self._writes.values()), tuple(latest))
 
-    def _one(
-        self, draft: MemoryDraft
-    ) -> tuple[MemoryRecord, Literal["saved", "known", "superseded"], MemoryRecord | None]:
+    def _one(self, draft: MemoryDraft) -> Outcome:
         same = identity(draft.type, draft.content)
         active = [record for record in self._records.values() if record.status == "active"]
         for record in active:
@@ -164,9 +168,7 @@ class SavePlan:
         self._put(Write(record, "save", self._at, vectors=vectors, cycle=draft.source.cycle))
         return record
 
-    def _superseded(
-        self, record: MemoryRecord, draft: MemoryDraft
-    ) -> tuple[MemoryRecord, Literal["superseded"], MemoryRecord]:
+    def _superseded(self, record: MemoryRecord, draft: MemoryDraft) -> Outcome:
         drafted = {name: getattr(draft, name) for name in _DRAFTED}
         changed = record.model_copy(update={**drafted, "layer": layer_of(draft.kind)})
         pending = self._writes.pop(record.id, None)

@@ -13,7 +13,7 @@ from thoughtcycle.memory.records import Kind, MemoryRecord, Vector
 from thoughtcycle.memory.storage.base import Feed
 from thoughtcycle.memory.words import terms
 
-_NEAREST = 256
+_NEAREST = 128
 """Vectors looked at per query; a memory has one per search key."""
 _MANY = 20
 """Vectors from which on their mean says something about the model."""

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from thoughtcycle.memory.ranking import KeywordScore, covered, idf, saturation
+from thoughtcycle.memory.ranking import KeywordScore, idf, saturation, whole
 from thoughtcycle.memory.words import Term, terms
 
 _MOST_TERMS = 64
@@ -51,7 +51,8 @@ class Postings:
                 if among is None or document in among:
                     bm25[document] += weight * saturation(frequency, self._lengths[document], mean)
                     matched[document] += weight
-        return {id: KeywordScore(score, covered(matched[id], weights)) for id, score in bm25.items()}
+        full = whole(weights)
+        return {id: KeywordScore(score, min(1.0, matched[id] / full)) for id, score in bm25.items()}
 
     def _holders(self, term: Term) -> dict[int, int]:
         """Documents that hold any form of `term`, with the highest frequency among the forms."""

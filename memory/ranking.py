@@ -50,13 +50,12 @@ def saturation(frequency: float, length: int, mean_length: float) -> float:
     return frequency * (_K1 + 1) / (frequency + _K1 * norm)
 
 
-def covered(matched: float, weights: Sequence[float]) -> float:
-    """Share of a query that a memory speaks of, in [0, 1].
+def whole(weights: Sequence[float]) -> float:
+    """The weight of words that covers a query of these in full.
 
-    Measured against the query's three weightiest words, so that a long message can still be about one thing.
+    It is that of the three weightiest, so that a long message can still be about one thing.
     """
-    heaviest = sum(sorted(weights, reverse=True)[:_FEW_TERMS])
-    return min(1.0, matched / heaviest) if heaviest else 0.0
+    return sum(sorted(weights, reverse=True)[:_FEW_TERMS])
 
 
 def dense_evidence(cosine: float, mean: float = 0.0) -> float:
@@ -78,10 +77,9 @@ def fuse(
     Evidence is absolute (the better of dense and keyword evidence), so that a lone hit is not relevant just
     for being the best; the order comes from a min-max blend of cosines and BM25, which beats rank fusion.
     """
-    evidence = {
-        id: max(dense_evidence(dense.get(id, 0.0), mean), keywords[id].coverage if id in keywords else 0.0)
-        for id in dense.keys() | keywords.keys()
-    }
+    evidence = {id: score.coverage for id, score in keywords.items()}
+    for id, cosine in dense.items():
+        evidence[id] = max(dense_evidence(cosine, mean), evidence.get(id, 0.0))
     passed = [id for id, value in evidence.items() if value >= floor and value > 0]
     cosines = _stretched({id: dense[id] for id in passed if id in dense})
     best = max((keywords[id].bm25 for id in passed if id in keywords), default=0.0)

@@ -8,12 +8,12 @@ from support.memories import START, record
 from thoughtcycle.memory.ranking import (
     KeywordScore,
     best_key,
-    covered,
     dense_evidence,
     fuse,
     idf,
     rerank,
     strength,
+    whole,
 )
 from thoughtcycle.memory.words import terms
 
@@ -60,13 +60,11 @@ def test_a_rare_word_weighs_more_and_a_small_space_says_nothing_of_rarity() -> N
 
 
 @pytest.mark.parametrize(
-    ("matched", "weights", "expected"),
-    [(0.0, [1.0], 0.0), (1.0, [1.0, 1.0], 0.5), (1.0, [1.0] * 30, 1 / 3), (9.0, [1.0], 1.0), (0.0, [], 0.0)],
+    ("weights", "expected"),
+    [([], 0.0), ([1.0], 1.0), ([1.0, 2.0], 3.0), ([0.5, 2.0, 1.0, 3.0], 6.0), ([1.0] * 30, 3.0)],
 )
-def test_coverage_is_measured_against_the_weightiest_words(
-    matched: float, weights: list[float], expected: float
-) -> None:
-    assert covered(matched, weights) == pytest.approx(expected)
+def test_a_query_is_covered_by_its_weightiest_words(weights: list[float], expected: float) -> None:
+    assert whole(weights) == pytest.approx(expected)
 
 
 @pytest.mark.spec("HM-7")
