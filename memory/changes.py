@@ -119,8 +119,12 @@ class SavePlan:
     def __init__(self, user: str, known: Iterable[MemoryRecord], keys: Keys, at: datetime) -> None:
         """`known`: the active memories with a draft's identity or key, and any with a draft's id."""
         self._user, self._keys, self._at = user, keys, at
-        self._records = {record.id: record for record in known}
+        self._records: dict[str, MemoryRecord] = {}
         self._writes: dict[str, Write] = {}
+        self._same: dict[str, str] = {}
+        self._keyed: dict[str, str] = {}
+        for record in known:
+            self._know(record)
 
     def add(self, drafts: Iterable[MemoryDraft]) -> Planned:
         """One draft after the other, so that they also see each other."""
@@ -131,17 +135,14 @@ class SavePlan:
         return Planned(tuple(self._writes.values()), tuple(latest))
 
     def _one(self, draft: MemoryDraft) -> Outcome:
-        same = identity(draft.type, draft.content)
-        active = [record for record in self._records.values() if record.status == "active"]
-        for record in active:
-            if identity(record.type, record.content) == same:
-                return self._reinforced(record, draft.source.cycle), "known", None
+        same = self._same.get(identity(draft.type, draft.content))
+        if same is not None:
+            return self._reinforced(self._records[same], draft.source.cycle), "known", None
         id = draft_id(self._user, draft)
         if draft.source.cycle is not None and id in self._records:
             return self._records[id], "known", None  # saved by this cycle before, changed since
-        for record in active:
-            if draft.key is not None and record.key == draft.key:
-                return self._superseded(record, draft)
+        if draft.key is not None and draft.key in self._keyed:
+            return self._superseded(self._records[self._keyed[draft.key]], draft)
         return self._saved(new_id() if id in self._records else id, draft), "saved", None
 
     def _reinforced(self, record: MemoryRecord, cycle: str | None) -> MemoryRecord:
@@ -179,13 +180,21 @@ class SavePlan:
         if pending is not None:
             op: Op = "save" if pending.before is None else "update"
             current = replace(current, op=op, before=pending.before)
+        self._same.pop(identity(record.type, record.content), None)
         self._put(former)
         self._put(current)
         return current.record, "superseded", former.record
 
     def _put(self, write: Write) -> None:
         self._writes[write.record.id] = write
-        self._records[write.record.id] = write.record
+        self._know(write.record)
+
+    def _know(self, record: MemoryRecord) -> None:
+        self._records[record.id] = record
+        if record.status == "active":
+            self._same[identity(record.type, record.content)] = record.id
+            if record.key is not None:
+                self._keyed[record.key] = record.id
 
 
 _DRAFTED = ("type", "content", "kind", "key", "bindings", "tags", "weight", "source")
