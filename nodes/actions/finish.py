@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard
+from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard, kept_now
 from thoughtcycle.nodes.turn import Turn
 
 
@@ -26,13 +26,20 @@ def _deeds(view: View, action: "Finish") -> list[str]:
     if did(view, "MemoryUpdate"):
         return [action.say(view.language, "rules.updated")]
     if did(view, "MemorySave"):
-        return [action.say(view.language, "rules.saved")]
+        return [_saved(view, action)]
     if not did(view, "MemorySearch"):
         return []
     found = found_now(view)
     if not found:
         return [action.say(view.language, "rules.nothing")]
     return [action.say(view.language, "rules.answer", memories=brief_list(found))]
+
+
+def _saved(view: View, action: "Finish") -> str:
+    """Short after the save has told what was kept; whole where it was not explained."""
+    if view.shown:
+        return action.say(view.language, "rules.saved")
+    return action.say(view.language, "rules.kept", memories=brief_list(kept_now(view)))
 
 
 class Finish(Action[None]):

@@ -9,7 +9,7 @@ from pydantic import StringConstraints
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.told import brief_list, found_now, heard, topics, wants_known
+from thoughtcycle.nodes.actions.told import found_now, heard, wants_known
 from thoughtcycle.nodes.turn import WORDS_ONLY, Turn
 from thoughtcycle.prompts.errors import ModelFailed
 
@@ -33,11 +33,10 @@ def contexts_by_rules(view: View) -> list[str]:
 
 def tell_by_rules(view: View) -> str:
     """What was found, in one line."""
-    found = found_now(view)
-    action = MemorySearch()
-    if not found:
-        return action.say(view.language, "rules.nothing", topics=topics(view))
-    return action.say(view.language, "rules.found", memories=brief_list(found))
+    count = len(found_now(view))
+    if count == 0:
+        return MemorySearch().say(view.language, "rules.nothing")
+    return MemorySearch().say(view.language, "rules.found_one" if count == 1 else "rules.found", count=count)
 
 
 class MemorySearch(Action[list[str]]):

@@ -37,6 +37,13 @@ def found_now(view: View) -> list[Recalled]:
     return [memory for memory in found if memory["key"] is None or has_key(memory, keys)]
 
 
+def kept_now(view: View) -> list[Recalled]:
+    """The memories that this cycle saved or changed."""
+    wrote = ("MemorySave", "MemoryUpdate")
+    ids = {id for step in view.steps if step["action"] in wrote for id in step.get("found", ())}
+    return [memory for memory in view.recalled if memory["id"] in ids]
+
+
 def did(view: View, action: str) -> bool:
     """Whether that action has already run in this cycle."""
     return any(step["action"] == action for step in view.steps)

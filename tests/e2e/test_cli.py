@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pexpect
 import pytest
+
 from support.dialogue import HEAVY, TALK, environment
 from support.fake_openai import FakeOpenAI, Reply, Status
 
@@ -159,7 +160,8 @@ def test_a_locked_database_is_one_line(filled: Path) -> None:
     holder = sqlite3.connect(filled, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     try:
-        assert "outro processo" in refused(run("memories", "list", db=filled))
+        assert "Pedro" in run("memories", "list", db=filled).stdout, "reading goes on"
+        assert "outro processo" in refused(run("memories", "undo", db=filled))
         done = run("chat", stdin="Meu nome é Ana\n", db=filled)
         assert "outro processo" in done.stdout + done.stderr and "Traceback" not in done.stderr
     finally:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from support.dev_server import dev_server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
