@@ -10,7 +10,7 @@ from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.message import clean, command_query, user_message
 from thoughtcycle.nodes.state import Briefing, StateUpdate
 from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed, ThoughtcycleError
 from thoughtcycle.prompts.loader import Language, texts
 
 RECALL, REMEMBER = "recall", "remember"
@@ -18,8 +18,10 @@ RECALL, REMEMBER = "recall", "remember"
 
 
 async def command(turn: Turn) -> StateUpdate:
-    """Starts the turn with a clean slate; NotAllowed when the chat is somebody else's."""
-    await _admit(turn)
+    """Starts the turn with a clean slate; NotAllowed when the chat is somebody else's.
+
+    What cannot be used or served ends the turn here, in one clear line: no cycle was opened yet.
+    """
     tip = turn.state.get("cycle_id") or turn.state.get("parent")
     fresh: StateUpdate = {
         "chat_id": turn.chat,
@@ -32,16 +34,25 @@ async def command(turn: Turn) -> StateUpdate:
         "next_action": RECALL,
     }
     try:
-        message = user_message(turn.state["messages"])
-        text = clean(message.text, longest=turn.services.limits.message_chars)
-    except InputRefused as refusal:
-        return fresh | await _refuse(turn, refusal)
+        await _admit(turn)
+        return fresh | await _enter(turn, tip)
+    except NotAllowed:
+        raise
+    except ThoughtcycleError as failure:
+        return fresh | await _refuse(turn, failure)
+
+
+async def _enter(turn: Turn, tip: str | None) -> StateUpdate:
+    """The cleaned message and its language; the whole answer when it is a command."""
+    message = user_message(turn.state["messages"])
+    text = clean(message.text, longest=turn.services.limits.message_chars)
     language = settle_language(turn, text)
-    fresh["language"] = language
-    if text != message.content:
-        fresh["messages"] = [HumanMessage(text, id=message.id, name=message.name)]
+    cleaned = [] if text == message.content else [HumanMessage(text, id=message.id, name=message.name)]
     query = command_query(text)
-    return fresh if query is None else fresh | await _look_up(turn, query, language, tip)
+    if query is None:
+        return {"language": language, "messages": cleaned}
+    found = await _look_up(turn, query, language, tip)
+    return found | {"language": language, "messages": [*cleaned, *found["messages"]]}
 
 
 async def _admit(turn: Turn) -> None:
@@ -59,14 +70,14 @@ def settle_language(turn: Turn, text: str) -> Language:
     return detect_language(text, turn.language)
 
 
-async def _refuse(turn: Turn, refusal: InputRefused) -> StateUpdate:
-    """One clear line; the unusable message leaves the thread, nothing of it is kept."""
+async def _refuse(turn: Turn, failure: ThoughtcycleError) -> StateUpdate:
+    """One clear line; a message that cannot be used leaves the thread, nothing of it is kept."""
     asked = turn.context.language
     language = turn.language if asked == "auto" else settle_language(turn, "")
-    said = await speak(refusal.text(language), chat_history=False)
-    refused = turn.state["messages"][-1:]
-    gone = [RemoveMessage(id=message.id) for message in refused if message.id]
-    return {"messages": [*gone, said], "failure": refusal.code, "next_action": END}
+    said = await speak(failure.text(language), chat_history=False)
+    unusable = turn.state["messages"][-1:] if isinstance(failure, InputRefused) else []
+    gone = [RemoveMessage(id=message.id) for message in unusable if message.id]
+    return {"messages": [*gone, said], "failure": failure.code, "next_action": END}
 
 
 async def _look_up(turn: Turn, query: str, language: Language, tip: str | None) -> StateUpdate:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from thoughtcycle.mind.streaming import speak
+from thoughtcycle.nodes.command import REMEMBER
 from thoughtcycle.nodes.state import StateUpdate
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import NotAllowed, ThoughtcycleError
@@ -25,6 +26,6 @@ async def guarded(step: Step, turn: Turn) -> StateUpdate:
     except ThoughtcycleError as failure:
         log.warning("turn ended: %s", failure.code)
         if turn.state.get("failure"):
-            return {}
+            return {"next_action": REMEMBER}
         said = await speak(failure.text(turn.language), chat_history=False)
-        return {"messages": [said], "failure": failure.code}
+        return {"messages": [said], "failure": failure.code, "next_action": REMEMBER}

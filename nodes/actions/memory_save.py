@@ -10,7 +10,7 @@ from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.language.understanding import Fact
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.told import brief_list, did, heard
-from thoughtcycle.nodes.turn import Turn, short_form
+from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.nodes.window import clip
 
 Binding = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -104,12 +104,12 @@ class MemorySave(Action[list[SaveItem]]):
         vectors = await turn.memory.embed(list(dict.fromkeys(texts)))
         self.status(turn, "status.writing")
         saved = await turn.memory.save(turn.user, drafts, vectors=vectors)
-        records = [item.record for item in saved]
+        records = [item.record for item in saved if item.record.status == "active"]
         new = [item for item in saved if item.outcome != "known"]
         return Outcome(
             self.say(turn.language, "outcome", count=len(new), known=len(saved) - len(new)),
             "done" if new else "nothing",
-            found=[short_form(record)["id"] for record in records],
+            found=[record.id for record in records],
             recalled=turn.with_recalled(records),
         )
 

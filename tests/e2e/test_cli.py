@@ -237,7 +237,6 @@ def test_a_conversation_on_a_terminal(tmp_path: Path) -> None:
     chat = terminal(tmp_path / "m.db")
     chat.expect("você> ")
     chat.sendline("Meu nome é Pedro")
-    chat.expect("Pensando…")
     chat.expect("Guardei: Nome: Pedro")
     chat.expect("você> ")
     chat.sendline("/memories")
@@ -255,11 +254,12 @@ def test_a_conversation_on_a_terminal(tmp_path: Path) -> None:
 @pytest.mark.spec("TC-13", "BY-1")
 def test_ctrl_c_stops_the_reply_not_the_program(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     db = tmp_path / "m.db"
-    fake_openai.say("Finish", "Finish", model=HEAVY)
+    fake_openai.say(Reply("Finish", delay=0.5), "Finish", model=HEAVY)
     fake_openai.say(Reply("palavra " * 200, per_token=0.05), "Segunda resposta.", model=TALK)
     chat = terminal(db, env=environment(fake_openai))
     chat.expect("você> ")
     chat.sendline("conte uma história longa")
+    chat.expect("Pensando…")
     chat.expect("palavra palavra palavra")
     chat.sendintr()
     chat.expect("interrompido")

@@ -8,10 +8,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+
 from support.dialogue import HEAVY, REASON, TALK, TURNS, watch
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
-
 from thoughtcycle.graph.thought_cycle import create_thought_cycle
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.envelope import of_message
@@ -206,9 +206,7 @@ async def test_the_model_is_told_the_users_time(tmp_path: Path, fake_openai: Fak
 @pytest.mark.parametrize(
     "content", ["Bom dia!", [{"type": "text", "text": "Bom "}, {"type": "text", "text": "dia!"}]]
 )
-async def test_content_may_be_a_list_of_blocks(
-    tmp_path: Path, fake_openai: FakeOpenAI, content: Any
-) -> None:
+async def test_content_may_be_a_list_of_blocks(tmp_path: Path, fake_openai: FakeOpenAI, content: Any) -> None:
     async with lab(tmp_path, fake_openai) as cycle:
         fake_openai.say("Finish", model=HEAVY)
         fake_openai.say("Olá!", model=TALK)

@@ -23,14 +23,18 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def run(env: dict[str, str], *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()", *args]
-    return subprocess.run(command, env=env, input=stdin, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        command, env=env, input=stdin, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 @pytest.mark.spec("TC-5", "TC-12")
 def test_it_is_listed_drawn_and_used(installed: dict[str, str], tmp_path: Path) -> None:
     assert "CountLetters" in run(installed, "actions").stdout
     drawing = run(installed, "graph").stdout
-    assert "CountLetters --> router" in drawing and "router -.-> CountLetters" in drawing.replace("&nbsp;", " ")
+    assert "CountLetters --> router" in drawing and "router -.-> CountLetters" in drawing.replace(
+        "&nbsp;", " "
+    )
     db = f"sqlite:///{tmp_path}/m.db"
     question = "How many letters are in the word banana?\n"
     chat = run(installed, "chat", "--db", db, "--user", "ana", "--language", "en", stdin=question)

@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import CycleMessage, MemoryRecord, Step, Vector
+from thoughtcycle.memory.storage.sqlite import SqliteStorage
 from thoughtcycle.memory.words import fold
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -77,3 +79,10 @@ def said(text: str, id: str = "1", role: str = "user") -> CycleMessage:
 def step(action: str = "Finish") -> Step:
     """A step that was done."""
     return Step(action=action, input=None, outcome="ok", status="done")
+
+
+async def pragma(memory: Memory, text: str) -> None:
+    """Runs a PRAGMA on the memory's own connection."""
+    storage = memory._storage
+    assert isinstance(storage, SqliteStorage)
+    await storage._run("DEFERRED", lambda: storage._connection.execute(f"PRAGMA {text}").fetchall())

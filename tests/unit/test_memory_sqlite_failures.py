@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.blocking import no_blocking
-from support.memories import WordEmbedder, record
+from support.memories import WordEmbedder, pragma, record
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft
@@ -153,13 +153,6 @@ async def test_a_file_without_write_permission_is_told(path: Path) -> None:
         for folder, mode in modes.items():
             folder.chmod(mode)
     assert done.stdout.strip() == "storage_readonly", done.stderr
-
-
-async def pragma(memory: Memory, text: str) -> None:
-    """Runs a PRAGMA on the memory's own connection."""
-    storage = memory._storage
-    assert isinstance(storage, SqliteStorage)
-    await storage._run("DEFERRED", lambda: storage._connection.execute(f"PRAGMA {text}").fetchall())
 
 
 @pytest.mark.spec("BY-2")

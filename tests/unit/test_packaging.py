@@ -62,7 +62,9 @@ def test_imports_only_point_down(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "memory").rglob("*.py")), ids=lambda path: path.name)
 def test_memory_imports_neither_langgraph_nor_a_model(path: Path) -> None:
     text = path.read_text()
-    assert "import langgraph" not in text and "from langgraph" not in text and "langchain" not in _imports(text)
+    assert (
+        "import langgraph" not in text and "from langgraph" not in text and "langchain" not in _imports(text)
+    )
 
 
 def _imports(text: str) -> str:

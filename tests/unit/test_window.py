@@ -14,7 +14,14 @@ def said(content: str) -> Utterance:
 
 
 def test_only_the_last_cycles_of_the_messages_count() -> None:
-    messages = [HumanMessage("1"), AIMessage("a"), HumanMessage("2"), AIMessage("b"), HumanMessage("3"), AIMessage("c")]
+    messages = [
+        HumanMessage("1"),
+        AIMessage("a"),
+        HumanMessage("2"),
+        AIMessage("b"),
+        HumanMessage("3"),
+        AIMessage("c"),
+    ]
     assert [entry["content"] for entry in window.of_messages(messages, 2)] == ["2", "b", "3", "c"]
     unflagged = [HumanMessage("1"), AIMessage("a", additional_kwargs={"chat_history": False})]
     assert [entry["chat_history"] for entry in window.of_messages(unflagged, 2)] == [True, False]

@@ -28,9 +28,7 @@ class CountLetters(Action[str]):
     question: ClassVar = Question(
         "actions/count_letters#ask", "reasoning", str, word_by_rules, package="toy_action"
     )
-    reply: ClassVar = Question(
-        "actions/count_letters#tell", "chat", str, tell_by_rules, package="toy_action"
-    )
+    reply: ClassVar = Question("actions/count_letters#tell", "chat", str, tell_by_rules, package="toy_action")
 
     def urgency(self, view: View) -> float:
         done = any(step["action"] == self.name for step in view.steps)
