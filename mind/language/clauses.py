@@ -70,9 +70,9 @@ def _pattern(name: str, language: Language) -> re.Pattern[str]:
 def _boundary(language: Language) -> re.Pattern[str]:
     data = _data(language)
     starters, breaks, joins = data["starters"], data["breaks"], data["joins"]
-    return re.compile(
-        rf" ?[,:(] ?(?=(?:{joins} )?{starters}\b)| (?={joins} {starters}\b)| (?={breaks}\b)| [-–—] |[{MASK}]+|[()]"
-    )
+    marked = rf" ?[,:(] ?(?=(?:{joins} )?{starters}\b)"
+    joined = rf" (?={joins} {starters}\b)| (?={breaks}\b)"
+    return re.compile(rf"{marked}|{joined}| [-–—] |[{MASK}]+|[()]")
 
 
 def parse(text: str, language: Language) -> Message:

@@ -71,13 +71,20 @@ def _denials(message: Message, clause: Clause, language: Language) -> Iterator[D
                 spans = values.items(folded, *match.span("x"), language) or spans
             for span in spans:
                 text = folded.original(*values.without_article(folded, *span, language))
-                slots = {"x": values.slug(text, language)}
-                for group, table in (("kin", "kin"), ("pet", "pets")):
-                    slots[group] = (neutral(said[group], table, language) or "") if said.get(group) else ""
-                key = _SLOT.sub(lambda slot, slots=slots: slots[slot[1]], rule.key).strip(": ")
-                note = _SLOT.sub(lambda _, text=text: text, rule.note)
+                slots = {"x": values.slug(text, language), **_neutral_slots(said, language)}
+                key, note = _filled(rule.key, slots).strip(": "), _filled(rule.note, {"x": text})
                 yield Denial(Retraction(key, words), note, clause.start, clause.end)
             return
+
+
+def _neutral_slots(said: Mapping[str, str | None], language: Language) -> dict[str, str]:
+    """The kin and pet of a match by their neutral names."""
+    tables = (("kin", "kin"), ("pet", "pets"))
+    return {group: neutral(said.get(group) or "", table, language) or "" for group, table in tables}
+
+
+def _filled(template: str, slots: Mapping[str, str]) -> str:
+    return _SLOT.sub(lambda match: slots[match[1]], template)
 
 
 def corrects(message: Message, sentence: Sentence, language: Language) -> bool:

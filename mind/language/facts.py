@@ -1,4 +1,4 @@
-"""Facts a user states about themself: the rules of `language/facts.toml` applied to one clause (HM-4, HM-8)."""
+"""Facts a user states about themself: the rules of `language/facts.toml` on one clause (HM-4, HM-8)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from thoughtcycle.mind.language.clauses import Clause, Message, Sentence
 from thoughtcycle.mind.language.dates import amounts, annotate, mentions
 from thoughtcycle.mind.language.feelings import feeling_topic, intensity
 from thoughtcycle.mind.language.fold import Folded, fold, fold_word
-from thoughtcycle.mind.language.patterns import compiled, neutral, vocabulary
+from thoughtcycle.mind.language.patterns import compiled, neutral
 from thoughtcycle.mind.language.topics import is_food, topic_bindings
 from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
@@ -71,7 +71,7 @@ def rules(language: Language) -> tuple[Rule, ...]:
 
 
 def _rule(entry: Mapping[str, Any], language: Language) -> Rule:
-    flags = ("whole", "dated", "correction", "place", "loose")
+    flags = ("whole", "dated", "correction", "place", "loose", "verbatim")
     return Rule(
         topic=entry["topic"],
         kind=entry.get("kind"),
@@ -113,7 +113,9 @@ def read(
                     continue
                 facts = _Reading(message.folded, clause, match, rule, language, now).facts()
                 if facts:
-                    return Found(facts, clause.start, max(end, clause.end), "correction" in rule.flags)
+                    # What makes somebody feel so may be a fact of its own ("… because my cat died").
+                    done = clause.end if rule.kind == "emo" else max(end, clause.end)
+                    return Found(facts, clause.start, done, "correction" in rule.flags)
     return None
 
 
@@ -170,7 +172,8 @@ class _Reading:
                 if span is None:
                     return False
             elif group in ("x", "y"):
-                cut = "cut_place" if "place" in self.rule.flags and group == "x" else "cut"
+                place = "place" in self.rule.flags and group == "x"
+                cut = "cut_place" if place else "cut_feeling" if self.rule.kind == "emo" else "cut"
                 span = values.phrase(self.folded, *self.match.span(group), self.language, cut)
                 if said and span[0] >= span[1]:
                     return False
@@ -203,7 +206,7 @@ class _Reading:
 
     def _slot(self, group: str) -> str:
         """A group as it stands in a key."""
-        folded = fold_word(self._text(group))
+        folded = self.folded.text[slice(*self.spans[group])] if group in self.spans else ""
         if group in _TABLES:
             return neutral(folded, _TABLES[group], self.language) or values.slug(folded, self.language)
         if group == "name":
@@ -211,7 +214,17 @@ class _Reading:
         if group == "items":
             span = values.without_article(self.folded, *self.spans["items"], self.language)
             return values.slug(self.folded.original(*span), self.language)
+        if self.rule.topic == "date":
+            return self._event(folded)
         return values.slug(folded, self.language)
+
+    def _event(self, folded: str) -> str:
+        """An appointment without its date, the kind first: "consulta:dentista"."""
+        text = folded
+        for mention in reversed(mentions(fold(folded, self.language), self.language, self.now)):
+            text = text[: mention.start] + " " + text[mention.end :]
+        kind, _, rest = values.slug(text, self.language).partition(" ")
+        return f"{kind}:{rest}"
 
     def _key(self) -> str:
         if self.rule.key == "feeling":
@@ -226,9 +239,8 @@ class _Reading:
         def fill(match: re.Match[str]) -> str:
             group = match[1]
             text = self._text(group.lower())
-            text = (
-                text if group.lower() in ("name", "kin", "pet") else values.third_person(text, self.language)
-            )
+            if group.lower() not in ("name", "kin", "pet") and "verbatim" not in self.rule.flags:
+                text = values.third_person(text, self.language)
             return text[:1].upper() + text[1:] if group[0].isupper() else text
 
         content = " ".join(_SLOT.sub(fill, self.rule.content).split())
@@ -237,7 +249,7 @@ class _Reading:
         return annotate(content[:1].upper() + content[1:], self.language, self.now)
 
     def _today(self, content: str) -> str:
-        """ "Hoje estou ansioso": the day led in and would be lost."""
+        """Adds the day that led in and would be lost: "hoje estou ansioso"."""
         words = word_lists(self.language, "language/feelings")
         before = self.clause.lead + self.folded.text[self.match.start() : self.match.start("x")]
         day = words["today"]
@@ -288,8 +300,3 @@ def _names(table: str, name: str) -> tuple[str, ...]:
     """What a neutral name of a table is called in each language."""
     labels = [word_lists(language, "language/topics")["labels"].get(name) for language in LANGUAGES]
     return tuple(cast("list[str]", [label for label in labels if label]))
-
-
-def is_word_of(table: str, text: str, language: Language) -> bool:
-    """Whether a folded text is a word of a list of the vocabulary."""
-    return re.fullmatch(vocabulary(language)[table], text) is not None

@@ -1,8 +1,8 @@
-"""Folds text for matching – case, accents, usual misspellings – and keeps the way back to the words as typed."""
+"""Folds text for matching – case, accents, misspellings – and keeps the way back to the words as typed."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -108,8 +108,3 @@ def fold(text: str, language: Language, limit: int = LIMIT) -> Folded:
             starts.append(start + offset if per_character else start)
             ends.append(start + offset + 1 if per_character else end)
     return Folded(source, "".join(characters), starts, ends)
-
-
-def map_tokens(text: str, change: Callable[[str], str]) -> str:
-    """`text` with each word replaced by `change(word)`."""
-    return _TOKEN.sub(lambda match: change(match[0]), text)

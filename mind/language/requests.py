@@ -84,12 +84,14 @@ def _what_to_forget(message: Message, start: int, end: int, language: Language, 
         return _of_facts(facts, language)
     if match := compiled(_data(language)["forget_about"], language).match(folded.text, start, end):
         start = match.end()
-    return fallback_or_topic(message, start, end, language)
+    return _topic_or_words(message, start, end, language, erase=True)
 
 
-def fallback_or_topic(message: Message, start: int, end: int, language: Language) -> About:
+def _topic_or_words(
+    message: Message, start: int, end: int, language: Language, *, erase: bool = False
+) -> About:
     """The topics that a phrase names, else the phrase itself."""
-    found = about(message.folded, start, end, language, verbs=True)
+    found = about(message.folded, start, end, language, erase=erase)
     return found if found.contexts else fallback(message.folded, start, end, language)
 
 
@@ -117,7 +119,7 @@ def told(text: str, language: Language, now: datetime) -> tuple[Fact, ...]:
 def _of_facts(facts: tuple[Fact, ...], language: Language) -> About:
     total = About()
     for fact in facts:
-        kind, _, rest = fact.key.partition(":")
+        kind = fact.key.partition(":")[0]
         context = fact.bindings[-1] if kind in ("taste", "allergy", "family", "pet") and fact.bindings else ""
         total += About((context or topic_context(fact.topic, language),), (fact.key,))
     return total
@@ -141,6 +143,8 @@ def remember_in(
         if start >= end:
             return None
         payload = folded.original(start, end)
+        if compiled(_data(language)["no_note"], language).fullmatch(folded.text, start, end):
+            return None
         facts = told(payload, language, now) or (note(payload, language, now),)
         return facts, end
     return None
@@ -183,11 +187,11 @@ def _named(message: Message, start: int, end: int, language: Language, now: date
     if compiled(_data(language)["myself"], language).fullmatch(text):
         return About((EVERYTHING,))
     facts = told(message.folded.original(start, end), language, now)
-    return _of_facts(facts, language) if facts else fallback_or_topic(message, start, end, language)
+    return _of_facts(facts, language) if facts else _topic_or_words(message, start, end, language)
 
 
 def _of_own_question(message: Message, sentence: Sentence, language: Language, now: datetime) -> About | None:
-    """ "Onde eu moro?", "eu sou vegetariano?": a question about the user, not for advice."""
+    """A question about the user ("onde eu moro?", "eu sou vegetariano?"), not one for advice."""
     folded, data = message.folded, _data(language)
     begin = next((clause.start for clause in sentence.clauses if clause.mood == "question"), sentence.end)
     question = folded.text[begin : sentence.end]
@@ -197,7 +201,7 @@ def _of_own_question(message: Message, sentence: Sentence, language: Language, n
         return None
     if facts := _yes_or_no(message, begin, sentence.end, language, now):
         return _of_facts(facts, language)
-    found = about(folded, begin, sentence.end, language, verbs=True)
+    found = about(folded, begin, sentence.end, language)
     if found.contexts:
         return found
     start, end, _ = strip_lead(folded.text, begin, sentence.end, language)

@@ -1,6 +1,6 @@
 """Courtesies and talk about the assistant, and requests that rules cannot serve."""
 
-from typing import Literal, cast
+from typing import Literal
 
 from thoughtcycle.mind.language.clauses import Message, Sentence
 from thoughtcycle.mind.language.patterns import compiled
@@ -21,7 +21,7 @@ def social_in(message: Message, sentence: Sentence, language: Language) -> froze
 
 def first(found: frozenset[Social]) -> Social | None:
     """The courtesy that the reply should answer."""
-    return next((cast("Social", name) for name in _ORDER if name in found), None)
+    return next((name for name in _ORDER if name in found), None)
 
 
 def requests_work(message: Message, sentence: Sentence, language: Language) -> bool:

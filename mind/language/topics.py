@@ -1,4 +1,4 @@
-"""The topics a memory can be about: their search contexts, the keys that belong to them, and how they are named."""
+"""The topics of memories: their search contexts, the keys that belong to them, how they are named."""
 
 import re
 from collections.abc import Mapping
@@ -14,6 +14,14 @@ from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
 EVERYTHING = "*"
 _WORD = re.compile(r"[^\W\d_][^\W_]+")
+_NAME_AFTER = re.compile(r" (\w+)")
+_CLOSE_KIN = (
+    ("mother", "father", "parents"),
+    ("son", "daughter", "children"),
+    ("husband", "wife", "spouse"),
+    ("sister", "brother", "siblings"),
+)
+"""Kin under whose keys the same person may have been told."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +42,29 @@ class _Topic:
     name: str
     context: str
     keys: tuple[str, ...]
+    """Key prefixes that answer a question about it: wide."""
+    erases: tuple[str, ...]
+    """Key prefixes to erase when it is to be forgotten: narrow."""
     nouns: re.Pattern[str]
+    things: re.Pattern[str] | None
+    """Single things of the topic ("consulta"); to forget one leaves the others."""
     verbs: re.Pattern[str] | None
 
 
 @cache
 def _topics(language: Language) -> tuple[_Topic, ...]:
     def build(entry: Mapping[str, Any]) -> _Topic:
-        verbs = entry.get("verbs")
+        def words(name: str) -> re.Pattern[str] | None:
+            return compiled(rf"\b(?:{entry[name]})\b", language) if name in entry else None
+
         return _Topic(
             name=entry["name"],
             context=entry["context"],
             keys=tuple(entry.get("keys", [entry["name"]])),
+            erases=tuple(entry.get("erases", [entry["name"]])),
             nouns=compiled(rf"\b(?:{entry['nouns']})\b", language),
-            verbs=compiled(rf"\b(?:{verbs})\b", language) if verbs else None,
+            things=words("things"),
+            verbs=words("verbs"),
         )
 
     return tuple(build(entry) for entry in word_lists(language, "language/topics")["topic"])
@@ -75,55 +92,74 @@ def is_food(text: str, language: Language) -> bool:
     return any(food.fullmatch(form) for form in forms)
 
 
-def about(folded: Folded, start: int, end: int, language: Language, *, verbs: bool = False) -> About:
-    """What a noun phrase is about; with `verbs`, what a question is about ("onde eu moro?")."""
-    text = folded.text[start:end]
-    found = _of_category(folded, start, end, language) or _of_table(folded, start, end, language)
+def about(folded: Folded, start: int, end: int, language: Language, *, erase: bool = False) -> About:
+    """What a phrase or question names ("minha alimentação", "onde eu moro?").
+
+    With `erase` the keys are those of just that, so that nothing beside it is forgotten.
+    """
+    found = _of_category(folded, start, end, language, erase) or _of_table(folded, start, end, language)
     if found:
         return found
     total = About()
     for topic in _topics(language):
-        if match := topic.nouns.search(text):
-            words = folded.original(start + match.start(), start + match.end()).lower()
-            total += About((words,), topic.keys)
-        elif verbs and topic.verbs and topic.verbs.search(text):
-            total += About((topic.context,), topic.keys)
+        total += _of_topic(topic, folded, start, end, language, erase)
     return total
 
 
-def _of_category(folded: Folded, start: int, end: int, language: Language) -> About | None:
-    """ "Minha cor favorita"."""
+def _of_topic(topic: _Topic, folded: Folded, start: int, end: int, language: Language, erase: bool) -> About:
+    keys = topic.erases if erase else topic.keys
+    if match := topic.nouns.search(folded.text, start, end):
+        words = folded.original(*match.span()).lower()
+        return About((_with_qualifier(words, folded, match, end, language) if erase else words,), keys)
+    if topic.things and (match := topic.things.search(folded.text, start, end)):
+        one = (f"{topic.name}:{slug(match[0], language)}",)
+        return About((folded.original(*match.span()).lower(),), one if erase else topic.keys)
+    if topic.verbs and topic.verbs.search(folded.text, start, end):
+        return About((topic.context,), keys)
+    return About()
+
+
+def _with_qualifier(words: str, folded: Folded, match: re.Match[str], end: int, language: Language) -> str:
+    """The noun and a name right after it: "projeto Apollo" is not every project."""
+    after = _NAME_AFTER.match(folded.text, match.end(), end)
+    stop = frozenset(vocabulary(language)["stopwords"])
+    if after is None or after[1] in stop:
+        return words
+    typed = folded.original(*after.span(1))
+    return f"{words} {typed}" if typed[:1].isupper() or typed.isdigit() else words
+
+
+def _of_category(folded: Folded, start: int, end: int, language: Language, erase: bool) -> About | None:
+    """A favourite of some category: "minha cor favorita"."""
     pattern = compiled(word_lists(language, "language/topics")["favorite"], language)
     match = pattern.search(folded.text, start, end)
     if match is None:
         return None
     category = match["category"]
     name = neutral(category, "categories", language) or slug(category, language)
-    keys = (
-        (f"favorite:{name}", "taste")
-        if name in ("food", "drink", "dessert", "fruit")
-        else (f"favorite:{name}",)
-    )
+    wide = name in ("food", "drink", "dessert", "fruit") and not erase
+    keys = (f"favorite:{name}", *(("taste",) if wide else ()))
     return About((folded.original(*match.span()).lower(),), keys)
 
 
 def _of_table(folded: Folded, start: int, end: int, language: Language) -> About | None:
-    """ "Minha irmã", "meu gato"."""
+    """Somebody of the family or a pet: "minha irmã", "meu gato"."""
     for table, prefix in (("kin", "family"), ("pets", "pet")):
         pattern = compiled(r"\b{" + table + r"}\b", language)
         if match := pattern.search(folded.text, start, end):
             name = neutral(match[0], table, language)
-            keys = (f"{prefix}:{name}",)
-            if name in ("mother", "father", "parents", "son", "daughter", "children", "husband", "wife"):
-                keys = (*keys, *_close_kin(str(name)))
+            near = [other for group in _CLOSE_KIN if name in group for other in group if other != name]
+            keys = (
+                f"{prefix}:{name}",
+                *(f"{prefix}:{other}" for other in near if _includes(str(name), other)),
+            )
             return About((folded.original(*match.span()).lower(),), keys)
     return None
 
 
-def _close_kin(name: str) -> tuple[str, ...]:
-    """Keys under which the same person may have been told."""
-    groups = (("mother", "father", "parents"), ("son", "daughter", "children"), ("husband", "wife", "spouse"))
-    return tuple(f"family:{other}" for group in groups if name in group for other in group if other != name)
+def _includes(name: str, other: str) -> bool:
+    """Whether who asks for `name` may mean `other`: children are sons and daughters, not the reverse."""
+    return name in ("parents", "children", "siblings") or other == "spouse"
 
 
 def fallback(folded: Folded, start: int, end: int, language: Language) -> About:
@@ -133,15 +169,15 @@ def fallback(folded: Folded, start: int, end: int, language: Language) -> About:
     if not words:
         return About()
     short = slug(words, language)
-    keys = (f"taste:{short}", f"allergy:{short}") if is_food(words, language) else ()
+    keys = (f"taste:{short}", f"allergy:{short}", f"diet:{short}") if is_food(words, language) else ()
     return About((words,), keys)
 
 
 def topics_of(text: str, language: Language) -> tuple[str, ...]:
-    """At most three short search contexts of any message: known topics first, then names, then content words."""
+    """At most three short search contexts of a message: known topics, then names, then content words."""
     spoken = detect_language(text, language)
     folded = fold(text, spoken, limit=2_000)
-    known = about(folded, 0, len(folded.text), spoken, verbs=True).contexts
+    known = about(folded, 0, len(folded.text), spoken).contexts
     stop = frozenset(vocabulary(spoken)["stopwords"])
     words = [(match.start(), folded.original(*match.span())) for match in _WORD.finditer(folded.text)]
     content = [

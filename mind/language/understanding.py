@@ -147,13 +147,13 @@ def _learn(
 
 
 def _merged(facts: Iterable[Fact], denials: Iterable[Denial]) -> tuple[Fact, ...]:
-    """One fact per key – the last said holds –, which names what it replaces ("…, não é mais vegetariano")."""
+    """One fact per key – the last said holds –, naming what it replaces ("…, não é mais vegetariano")."""
     latest: dict[str, Fact] = {}
     for fact in facts:
         latest.pop(fact.key, None)
         latest[fact.key] = fact
     for denial in denials:
-        fact = latest.get(denial.retraction.key)
-        if fact and denial.note:
-            latest[fact.key] = replace(fact, content=f"{fact.content}, {denial.note}")
+        key = denial.retraction.key
+        if denial.note and key in latest:
+            latest[key] = replace(latest[key], content=f"{latest[key].content}, {denial.note}")
     return tuple(latest.values())

@@ -15,7 +15,8 @@ MAX_VALUE = 200
 _EDGES = " \n,;:.!?…-–—()\"'*~\x01"
 _LIST = re.compile(r" ?, (?:e |and |or |ou )?| (?:e|and|&) | ?/ ?")
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
-_NUMBER = re.compile(r"(?:r|us|u)?\d.*")
+_NUMBER = re.compile(r"\d.*")
+_CURRENCY = re.compile(r"(?:r|us|u)?[$€£]")
 
 
 def _list(name: str, language: Language) -> frozenset[str]:
@@ -34,7 +35,7 @@ def trim(folded: Folded, start: int, end: int) -> tuple[int, int]:
 def phrase(folded: Folded, start: int, end: int, language: Language, cut: str = "cut") -> tuple[int, int]:
     """The span up to where another thought begins, without fillers at its end."""
     words = vocabulary(language)
-    for name in dict.fromkeys(("cut", cut)):
+    for name in ("cut", "cut_place") if cut == "cut_place" else (cut,):
         match = compiled(words[name], language).search(folded.text, start, end)
         if match and match.start() > start:
             end = match.start()
@@ -93,7 +94,6 @@ def singular(word: str, language: Language) -> str:
             ("aes", "ao"),
             ("ais", "al"),
             ("eis", "el"),
-            ("ois", "ol"),
             ("ns", "m"),
             ("res", "r"),
             ("zes", "z"),
@@ -120,14 +120,16 @@ def singular(word: str, language: Language) -> str:
 
 def slug(text: str, language: Language, words: int = MAX_SLUG_WORDS) -> str:
     """The stable short form of a phrase for a key: folded content words in the singular, no numbers."""
-    folded = fold_word(text)
+    folded = _CURRENCY.sub(" ", fold_word(text))
     tokens = [token for token in _WORD.findall(folded) if not _NUMBER.fullmatch(token)]
     content = [token for token in tokens if token not in _list("stopwords", language)]
     return " ".join(singular(token, language) for token in (content or tokens)[:words])[:80]
 
 
 def third_person(text: str, language: Language) -> str:
-    """`text` with the user's "my" as somebody else says it: "vender meu carro" → "vender seu carro"."""
+    """`text` as somebody else says it: "vender meu carro" → "vender seu carro", a lone "jogo" → "joga"."""
+    if verb := vocabulary(language)["third_person"].get(fold_word(text)):
+        return str(verb)
     for pattern, replacement in vocabulary(language)["person"]:
         text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
     return text
