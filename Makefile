@@ -29,7 +29,7 @@ eval: $(VENV)/.dev
 	$(BIN)/python -m evals.rules $(ARGS)
 
 picture: $(VENV)/.dev
-	$(BIN)/python docs/session.py
+	$(BIN)/python docs/pictures.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache *.egg-info build

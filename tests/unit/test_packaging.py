@@ -1,7 +1,11 @@
 """What packaging forgets: packages not listed, links not committed, prompts not shipped, floors broken."""
 
 import ast
+import shutil
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -39,7 +43,27 @@ def test_type_checkers_see_every_top_folder() -> None:
 
 def test_there_is_no_root_package_and_tests_are_none() -> None:
     assert not (ROOT / "__init__.py").exists()
-    assert not list((ROOT / "tests").rglob("__init__.py"))
+    packages = ROOT / "tests" / "packages"
+    assert not [path for path in (ROOT / "tests").rglob("__init__.py") if packages not in path.parents]
+
+
+def test_the_wheel_holds_every_module_and_text(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv", "build", "*.egg-info", "__pycache__", ".*_cache", "tests"
+    )
+    shutil.copytree(ROOT, source, ignore=ignored, symlinks=True)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--wheel-dir", tmp_path, source], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    wanted = {
+        f"thoughtcycle/{path.relative_to(ROOT)}"
+        for top in TOPS
+        for path in (ROOT / top).rglob("*")
+        if path.suffix in (".py", ".md", ".toml", ".typed")
+    }
+    assert held == wanted
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,5 +1,6 @@
-"""Makes docs/session.svg: a real session on a real terminal, as it looks at its end (`make picture`)."""
+"""Makes README's pictures (`make picture`): a real session on a real terminal, and the drawing of the graph."""
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -9,6 +10,8 @@ import pyte
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
+
+from thoughtcycle.graph.drawing import drawing
 
 COLUMNS, ROWS = 88, 27
 SAID = (
@@ -21,6 +24,16 @@ SAID = (
 
 
 def main() -> None:
+    """Draws both anew."""
+    session()
+    readme = Path(__file__).parents[1] / "README.md"
+    block = re.compile(
+        r"(?<=<!-- drawing: made by `thoughtcycle graph` -->\n).*?(?=<!-- end of drawing -->)", re.DOTALL
+    )
+    readme.write_text(block.sub(f"```mermaid\n{drawing()}```\n", readme.read_text()))
+
+
+def session() -> None:
     """Talks, then draws the screen."""
     screen = pyte.Screen(COLUMNS, ROWS)
     stream = pyte.Stream(screen)
