@@ -1,5 +1,6 @@
 """Makes README's pictures (`make picture`): a real session on a real terminal, and the drawing of the graph."""
 
+import io
 import re
 import sys
 import tempfile
@@ -53,7 +54,7 @@ def session() -> None:
                 chat.sendline(said)
         chat.sendline("/quit")
         chat.expect(pexpect.EOF)
-    console = Console(record=True, width=COLUMNS, file=Path("/dev/null").open("w"))
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
     for row in range(ROWS):
         console.print(_line(screen, row), no_wrap=True)
     console.save_svg(str(Path(__file__).parent / "session.svg"), title="make chat")

@@ -16,7 +16,8 @@ async def main(folder: str) -> None:
     url = f"sqlite:///{folder}/memory.db"
     async with Memory.open(url, embeddings=LexicalEmbeddings()) as memory, open_checkpointer(url) as saver:
         graph = create_thought_cycle(memory=memory, mind=RuleMind(), checkpointer=saver)
-        for number, text in enumerate(("My name is Peter and I hate coriander.", "What do you know about me?")):
+        said = ("My name is Peter and I hate coriander.", "What do you know about me?")
+        for number, text in enumerate(said):
             values = await graph.ainvoke(
                 {"messages": [("user", text)]},
                 {"configurable": {"thread_id": f"chat {number}"}},

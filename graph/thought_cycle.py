@@ -67,7 +67,7 @@ def builder(provide: Provider, *, actions: Registry | None = None, context: Cont
     graph.add_conditional_edges("command", _next, [RECALL, REMEMBER, END])
     graph.add_edge(RECALL, "router")
     for name, action in actions.items():
-        graph.add_node(name, node(action.run), metadata={"ends": action.ends})
+        graph.add_node(name, node(action.run))
         graph.add_edge(name, REMEMBER if action.ends else "router")
     graph.add_conditional_edges("router", _next, [*actions, REMEMBER])
     graph.add_edge(REMEMBER, END)
