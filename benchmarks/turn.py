@@ -9,16 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, RemoveMessage
 from langgraph.graph import END, START, StateGraph
 
 from benchmarks.machine import quantile, table
 from benchmarks.stage import one_turn, stage
 from thoughtcycle.graph import thought_cycle
 from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.state import State
 
 TURNS, MEASURED, MEMORIES = 200, 60, 1_000
+KEPT = Limits().state_messages
 
 
 async def run() -> str:
@@ -109,7 +111,7 @@ def _timed_writes(saver: Any) -> dict[str, list[float]]:
 
 
 def _empty_graph(saver: Any) -> Any:
-    """The same nodes and edges as one such turn takes, each doing nothing but what moves it on."""
+    """The same nodes and edges, each doing nothing but what moves it on and keeps as many messages."""
     graph: Any = StateGraph(State, context_schema=Context)
     order = ["command", "recall", "router", "MemorySearch", "Finish", "remember"]
 
@@ -125,7 +127,10 @@ def _empty_graph(saver: Any) -> Any:
     async def finished(state: State) -> dict[str, Any]:
         return {"messages": [AIMessage("Uma resposta curta de sempre.")]}
 
-    steps = {"command": first, "MemorySearch": searched, "Finish": finished}
+    async def trimmed(state: State) -> dict[str, Any]:
+        return {"messages": [RemoveMessage(id=str(old.id)) for old in state["messages"][:-KEPT]]}
+
+    steps = {"command": first, "MemorySearch": searched, "Finish": finished, "remember": trimmed}
     for name in order:
         graph.add_node(name, steps.get(name, nothing))
     for start, end in ((START, "command"), ("command", "recall"), ("recall", "router")):

@@ -71,7 +71,7 @@ def _boundary(language: Language) -> re.Pattern[str]:
     data = _data(language)
     starters, breaks, joins = data["starters"], data["breaks"], data["joins"]
     marked = rf" ?[,:(] ?(?=(?:{joins} )?{starters}\b)"
-    joined = rf" (?={joins} {starters}\b)| (?={breaks}\b)"
+    joined = rf"(?<!\beu) (?={joins} {starters}\b)| (?={breaks}\b)"
     return re.compile(rf"{marked}|{joined}| [-–—] |[{MASK}]+|[()]")
 
 

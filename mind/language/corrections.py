@@ -73,6 +73,8 @@ def _denials(message: Message, clause: Clause, language: Language) -> Iterator[D
                 text = folded.original(*values.without_article(folded, *span, language))
                 slots = {"x": values.slug(text, language), **_neutral_slots(said, language)}
                 key, note = _filled(rule.key, slots).strip(": "), _filled(rule.note, {"x": text})
+                if "{x}" in rule.key and not slots["x"]:
+                    continue
                 yield Denial(Retraction(key, words), note, clause.start, clause.end)
             return
 

@@ -176,6 +176,11 @@ def asked_in(message: Message, sentence: Sentence, language: Language, now: date
             return About((EVERYTHING,))
         if match := compiled(data["asked_about"], language).match(folded.text, start, sentence.end):
             return _named(message, *match.span("what"), language, now)
+        if match := compiled(data["asked_tell"], language).match(folded.text, start, sentence.end):
+            return _own(message, *match.span("what"), language, now)
+        match = compiled(data["asked_person"], language).match(folded.text, start, sentence.end)
+        if match and folded.original(*match.span("what"))[:1].isupper():
+            return fallback(folded, *match.span("what"), language)
     if not sentence.question:
         return None
     return _of_own_question(message, sentence, language, now)
@@ -191,20 +196,24 @@ def _named(message: Message, start: int, end: int, language: Language, now: date
 
 
 def _of_own_question(message: Message, sentence: Sentence, language: Language, now: datetime) -> About | None:
-    """A question about the user ("onde eu moro?", "eu sou vegetariano?"), not one for advice."""
-    folded, data = message.folded, _data(language)
     begin = next((clause.start for clause in sentence.clauses if clause.mood == "question"), sentence.end)
-    question = folded.text[begin : sentence.end]
+    return _own(message, begin, sentence.end, language, now)
+
+
+def _own(message: Message, begin: int, until: int, language: Language, now: datetime) -> About | None:
+    """What a question about the user is about ("onde eu moro?"); None for one that asks advice."""
+    folded, data = message.folded, _data(language)
+    question = folded.text[begin:until]
     if not compiled(data["self"], language).search(question) or compiled(data["advice"], language).search(
         question
     ):
         return None
-    if facts := _yes_or_no(message, begin, sentence.end, language, now):
+    if facts := _yes_or_no(message, begin, until, language, now):
         return _of_facts(facts, language)
-    found = about(folded, begin, sentence.end, language)
+    found = about(folded, begin, until, language)
     if found.contexts:
         return found
-    start, end, _ = strip_lead(folded.text, begin, sentence.end, language)
+    start, end, _ = strip_lead(folded.text, begin, until, language)
     if match := compiled(data["question_frame"], language).match(folded.text, start, end):
         start = match.end()
     return fallback(folded, start, end, language)
