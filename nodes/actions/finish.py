@@ -11,11 +11,12 @@ from thoughtcycle.nodes.turn import Turn
 def answer_by_rules(view: View) -> str:
     """Social words, then the answer or what was done, then what is beyond rules."""
     told, action = heard(view), Finish()
+    idle = all(step["action"] == action.name for step in view.steps)
     parts: list[str] = []
-    if told.social and not told.facts and not view.steps:
+    if told.social and not told.facts and idle:
         parts.append(action.say(view.language, f"rules.{told.social}", persona=view.persona))
     parts += _deeds(view, action)
-    if told.beyond and not view.steps:
+    if told.beyond and idle:
         parts.append(action.say(view.language, "rules.beyond"))
     return " ".join(parts) or action.say(view.language, "rules.heard")
 
