@@ -12,7 +12,7 @@ LIMIT = 20_000
 """Characters of a message that are read; what a person says of themself stands at its beginning."""
 
 _QUOTES = str.maketrans("’‘`´“”«»„", '\'\'\'\'"""""')
-_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|\s+|.", re.DOTALL)
+_TOKEN = re.compile(r"[^\W_]+(?:['’‘`´][^\W_]+)*|\s+|.", re.DOTALL)
 _REPEATED = re.compile(r"([^\W\d_])\1{2,}")
 _SILENT = ("So", "Cs", "Co", "Cn", "Cc", "Cf", "Sk", "Mn", "Me")
 

@@ -1,0 +1,250 @@
+"""The exact facts that statements give: text, slot, kind, weight, search contexts and words."""
+
+from datetime import datetime
+from typing import Literal, get_args
+
+import pytest
+
+from thoughtcycle.memory.records import Kind, MemoryDraft, Source
+from thoughtcycle.mind.language.facts import MemoryKind
+from thoughtcycle.mind.language.understanding import Fact, topic_bindings, topics_of, understand
+
+NOW = datetime(2026, 11, 21, 10, 0)
+Language = Literal["pt", "en"]
+
+
+def facts(message: str, language: Language = "pt") -> tuple[Fact, ...]:
+    return understand(message, language=language, now=NOW).facts
+
+
+@pytest.mark.parametrize(
+    ("message", "key", "content"),
+    [
+        ("meu nome é ana clara", "name", "Nome: ana clara"),
+        ("Meu nome é Zoé 😀", "name", "Nome: Zoé"),
+        ('meu nome é "Zoé"', "name", "Nome: Zoé"),
+        ("meu nome não é Pedro, é Paulo", "name", "Nome: Paulo"),
+        ("Tenho 32 anos", "age", "Idade: 32 anos"),
+        ("meu aniversário é 3 de maio", "birthday", "Aniversário: 3 de maio"),
+        ("Moro em Lisboa desde 2015", "home", "Mora em Lisboa"),
+        ("me mudei para Berlim", "home", "Mora em Berlim"),
+        ("mudei pro Porto mês passado", "home", "Mora no Porto"),
+        ("Trabalho como engenheira na Acme", "work", "Trabalha como engenheira na Acme"),
+        ("mudei de emprego, agora trabalho na Nubank", "work", "Trabalha na Nubank"),
+        ("Sou vegetariana", "diet", "Vegetariana"),
+        ("não como carne", "diet", "Não come carne"),
+        ("faço dieta low carb", "diet:low carb", "Dieta low carb"),
+        ("sou alérgico a amendoim", "allergy:amendoim", "Alérgico a amendoim"),
+        ("tenho uma irmã chamada Ana", "family:sister:ana", "Tem uma irmã chamada Ana"),
+        ("meu irmão é vegetariano", "family:brother:diet", "Irmão é vegetariano"),
+        (
+            "minha filha Clara faz 3 anos em maio",
+            "family:daughter:clara:birthday",
+            "Filha Clara faz 3 anos em maio",
+        ),
+        ("tenho um cachorro chamado Rex", "pet:dog:rex", "Tem um cachorro chamado Rex"),
+        ("odeio coentro", "taste:coentro", "Odeia coentro"),
+        ("gosto de coentros", "taste:coentro", "Gosta de coentros"),
+        (
+            "quero economizar R$ 5.000 até junho",
+            "goal:economizar junho",
+            "Quer economizar R$ 5.000 até junho",
+        ),
+        (
+            "Quero juntar R$ 10.000 para uma viagem",
+            "goal:juntar viagem",
+            "Quer juntar R$ 10.000 para uma viagem",
+        ),
+        (
+            "Me avise se gastar mais de R$ 500 em restaurantes",
+            "limit:avise gastar restaurante",
+            "Limite: Me avise se gastar mais de R$ 500 em restaurantes",
+        ),
+        (
+            "Prefiro investir em renda fixa",
+            "preference:investir renda fixa",
+            "Prefere investir em renda fixa",
+        ),
+        (
+            "Decidi cancelar a assinatura do streaming",
+            "decision:cancelar assinatura streaming",
+            "Decidiu cancelar a assinatura do streaming",
+        ),
+        ("quero vender meu carro", "goal:vender carro", "Quer vender seu carro"),
+        (
+            "estou ansioso hoje por causa da prova",
+            "feeling:prova",
+            "Ansioso hoje (2026-11-21) por causa da prova",
+        ),
+        ("hoje estou muito ansioso", "feeling:anxious", "Muito ansioso hoje (2026-11-21)"),
+        ("tenho consulta amanhã", "date:consulta", "Consulta amanhã (2026-11-22)"),
+        ("tenho consulta com o dentista dia 20", "date:consulta:dentista", "Consulta com o dentista dia 20"),
+        ("ganho R$ 5.000 por mês", "money:salary", "Ganha R$ 5.000 por mês"),
+        ("minha comida favorita é lasanha", "favorite:food", "Comida favorita: lasanha"),
+        ("jogo futebol todo domingo", "hobby:futebol todo domingo", "Joga futebol todo domingo"),
+        ("lembra que a chave fica no vaso", "note:chave fica vaso", "A chave fica no vaso"),
+        ("anota aí: comprar leite amanhã", "note:comprar leite amanha", "Comprar leite amanhã (2026-11-22)"),
+        ("My name is Pedro", "name", "Name: Pedro"),
+        ("I'm a nurse at St. Mary's", "work", "Works as a nurse at St. Mary's"),
+        ("I moved to Berlin", "home", "Lives in Berlin"),
+        ("I'm allergic to peanuts", "allergy:peanut", "Allergic to peanuts"),
+        ("my sister's name is Anna", "family:sister:anna", "Sister: Anna"),
+        ("I have a dog named Rex", "pet:dog:rex", "Has a dog named Rex"),
+        (
+            "my daughter Clara turns 3 in May",
+            "family:daughter:clara:birthday",
+            "Daughter Clara turns 3 in May",
+        ),
+        ("I want to save $5,000 by June", "goal:save june", "Wants to save $5,000 by June"),
+        ("I want to sell my car by June", "goal:sell car june", "Wants to sell their car by June"),
+        ("never call me after 10pm", "preference:call after", "Request: never call me after 10pm"),
+        (
+            "let me know if I spend more than $500 on restaurants",
+            "limit:spend restaurant",
+            "Limit: let me know if I spend more than $500 on restaurants",
+        ),
+        (
+            "I'm anxious today because of the exam",
+            "feeling:exam",
+            "Anxious today (2026-11-21) because of the exam",
+        ),
+        ("I have an appointment tomorrow", "date:appointment", "Appointment tomorrow (2026-11-22)"),
+        ("my favorite food is lasagna", "favorite:food", "Favorite food: lasagna"),
+    ],
+)
+@pytest.mark.spec("HM-8")
+def test_one_fact(message: str, key: str, content: str) -> None:
+    assert [(fact.key, fact.content) for fact in facts(message)] == [(key, content)]
+
+
+@pytest.mark.parametrize(
+    ("message", "keys"),
+    [
+        ("Meu nome é Pedro, sou vegetariano e odeio coentro.", ["name", "diet", "taste:coentro"]),
+        ("My name is Pedro, I'm vegetarian and I hate cilantro.", ["name", "diet", "taste:cilantro"]),
+        (
+            "Oi! Eu sou o Pedro, tenho 32 anos, moro em Curitiba e trabalho como dev na Totvs.",
+            ["name", "age", "home", "work"],
+        ),
+        ("I'm Pedro, I'm 32, I live in Austin and work as a dev at Dell.", ["name", "age", "home", "work"]),
+        ("adoro pão, queijo e vinho", ["taste:pao", "taste:queijo", "taste:vinho"]),
+        ("minha mãe mora em Recife e meu pai é médico", ["family:mother:home", "family:father:work"]),
+        ("My parents live in Ohio and love hiking", ["family:parents:home"]),
+        ("odeio coentro. adoro coentro.", ["taste:coentro"]),
+    ],
+)
+def test_several_facts_in_one_message(message: str, keys: list[str]) -> None:
+    assert [fact.key for fact in facts(message)] == keys
+
+
+def test_the_last_word_on_a_slot_holds() -> None:
+    assert [fact.content for fact in facts("odeio coentro. adoro coentro.")] == ["Adora coentro"]
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (
+            "Olha, meu nome é Pedro, sou vegetariano e odeio coentro.",
+            ["meu nome é Pedro", "sou vegetariano", "odeio coentro"],
+        ),
+        ("naum   gosto de  JILÓ!!", ["naum   gosto de  JILÓ"]),
+        ("vc sabia? to mto triste hj", ["to mto triste hj"]),
+        ("lembra que a chave fica no vaso.", ["a chave fica no vaso"]),
+        ("cafe\u0301 e\u0301 bom. Odeio cafe\u0301", ["Odeio cafe\u0301"]),
+    ],
+)
+@pytest.mark.spec("BY-1")
+def test_words_are_a_verbatim_piece_of_the_message(message: str, words: list[str]) -> None:
+    found = [fact.words for fact in facts(message)]
+    assert found == words
+    assert all(each in message for each in found)
+
+
+@pytest.mark.parametrize(
+    ("strong", "weak"),
+    [
+        ("amo jazz", "acho jazz legal"),
+        ("odeio jiló", "não gosto de jiló"),
+        ("estou muito triste", "estou meio triste"),
+        ("I love jazz", "I think jazz is cool"),
+        ("I'm extremely stressed", "I'm a bit stressed"),
+    ],
+)
+def test_strong_wording_weighs_more(strong: str, weak: str) -> None:
+    assert facts(strong)[0].weight > facts(weak)[0].weight
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("meu nome é Pedro", "bio"),
+        ("odeio coentro", "pref"),
+        ("estou ansioso", "emo"),
+        ("quero juntar R$ 100", "obj"),
+        ("anota: o portão é verde", None),
+    ],
+)
+@pytest.mark.spec("HM-5")
+def test_kind(message: str, kind: str | None) -> None:
+    assert facts(message)[0].kind == kind
+
+
+def test_kinds_are_those_of_the_records() -> None:
+    assert set(get_args(MemoryKind)) == set(get_args(Kind))
+
+
+@pytest.mark.parametrize(
+    ("message", "contexts"),
+    [
+        ("sou vegetariano", {"alimentação", "comida", "dieta", "food", "diet"}),
+        ("odeio coentro", {"alimentação", "food", "coentro"}),
+        ("I hate cilantro", {"alimentação", "food", "cilantro"}),
+        ("meu nome é Pedro", {"nome", "name"}),
+        ("tenho uma irmã chamada Ana", {"irmã", "sister", "família", "Ana"}),
+        ("quero juntar R$ 10.000 para uma viagem", {"meta", "goal", "dinheiro", "money"}),
+    ],
+)
+def test_bindings_are_in_both_languages(message: str, contexts: set[str]) -> None:
+    assert contexts <= set(facts(message)[0].bindings)
+
+
+def test_what_is_no_food_is_not_found_under_food() -> None:
+    assert "alimentação" not in facts("odeio trânsito")[0].bindings
+
+
+@pytest.mark.parametrize(
+    "message", ["meu nome é " + "Ana " * 90, "decidi " + "palavra" * 80, "lembra que " + "x" * 900]
+)
+def test_a_fact_fits_the_record(message: str) -> None:
+    for fact in facts(message):
+        assert len(fact.key) <= 120
+        MemoryDraft(
+            content=fact.content,
+            kind=fact.kind,
+            key=fact.key,
+            bindings=fact.bindings,
+            weight=fact.weight,
+            source=Source(words=fact.words),
+        )
+
+
+@pytest.mark.parametrize(
+    ("message", "language", "expected"),
+    [
+        ("onde eu moro?", "pt", "casa"),
+        ("o que tem na minha dieta?", "pt", "dieta"),
+        ("what should I eat?", "en", "food"),
+        ("me fala do projeto Apollo", "pt", "Apollo"),
+    ],
+)
+@pytest.mark.spec("HM-9")
+def test_topics_of_any_message(message: str, language: Language, expected: str) -> None:
+    topics = topics_of(message, language)
+    assert expected in topics
+    assert len(topics) <= 3
+
+
+def test_topic_bindings() -> None:
+    assert topic_bindings("name") == ("nome", "name")
+    assert topic_bindings("no such topic") == ()
