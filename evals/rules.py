@@ -1,7 +1,8 @@
 """Scores the language rules on labelled messages: `python -m evals.rules`.
 
 Prints precision and recall per rule for the half that the rules were tuned on and for the half that was
-only ever scored, and the share of messages understood exactly.
+only ever scored, and the share of messages understood exactly. Both halves are by the author of the rules,
+so the figures guard against regressions and are no estimate for messages of other people.
 """
 
 import sys

@@ -241,6 +241,8 @@ class _Reading:
             text = self._text(group.lower())
             if group.lower() not in ("name", "kin", "pet") and "verbatim" not in self.rule.flags:
                 text = values.third_person(text, self.language)
+            if group.lower() in ("v", "y"):
+                text = values.conjugated(text, self.language)
             return text[:1].upper() + text[1:] if group[0].isupper() else text
 
         content = " ".join(_SLOT.sub(fill, self.rule.content).split())

@@ -43,7 +43,8 @@ def forget_in(message: Message, sentence: Sentence, language: Language, now: dat
     """What a sentence asks to erase, if it does; `*` only for an explicit "everything"."""
     text = message.folded.text
     pattern = compiled(_data(language)["forget"], language)
-    for clause in sentence.clauses:
+    spoken = [clause for clause in sentence.clauses if clause.start < clause.end]
+    for clause in spoken:
         if clause.mood in ("hypothetical", "reported"):
             continue
         end = _extended(message, sentence, clause.end, "forget_more", language)
@@ -52,7 +53,9 @@ def forget_in(message: Message, sentence: Sentence, language: Language, now: dat
             continue
         final = compiled(_data(language)["final"], language).search(message.text(sentence)) is not None
         what = _what_to_forget(message, *match.span("what"), language, now)
-        return Forget(what, final, end) if what.contexts else None
+        sure = clause is spoken[0] and compiled(_data(language)["forget_word"], language).search(match[0])
+        # "To relax and forget my troubles": what goes on with another thought must name a known topic.
+        return Forget(what, final, end) if what.keys or (what.contexts and sure) else None
     return None
 
 
@@ -214,6 +217,8 @@ def _own(message: Message, begin: int, until: int, language: Language, now: date
     if found.contexts:
         return found
     start, end, _ = strip_lead(folded.text, begin, until, language)
+    if not compiled(data["asks_memory"], language).search(folded.text, start, end):
+        return None
     if match := compiled(data["question_frame"], language).match(folded.text, start, end):
         start = match.end()
     return fallback(folded, start, end, language)

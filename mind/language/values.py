@@ -126,10 +126,13 @@ def slug(text: str, language: Language, words: int = MAX_SLUG_WORDS) -> str:
     return " ".join(singular(token, language) for token in (content or tokens)[:words])[:80]
 
 
+def conjugated(verb: str, language: Language) -> str:
+    """A lone verb of the first person in the third: "jogo" → "joga"; any other word as it is."""
+    return str(vocabulary(language)["third_person"].get(fold_word(verb), verb))
+
+
 def third_person(text: str, language: Language) -> str:
-    """`text` as somebody else says it: "vender meu carro" → "vender seu carro", a lone "jogo" → "joga"."""
-    if verb := vocabulary(language)["third_person"].get(fold_word(text)):
-        return str(verb)
+    """`text` as somebody else says it: "vender meu carro" → "vender seu carro"."""
     for pattern, replacement in vocabulary(language)["person"]:
         text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
     return text
