@@ -194,6 +194,11 @@ class Memory(Transcript, Searching):
         """A memory, whatever its status; None when this user has none of this id."""
         return next(iter(await self._storage.records(owned(user), [id])), None)
 
+    async def active(self, user: str, ids: Sequence[str]) -> "list[MemoryRecord]":
+        """Those of these memories that are active now, in this order, as they read now."""
+        records = await self._storage.records(owned(user), list(ids)) if ids else []
+        return [record for record in records if record.status == "active"]
+
     async def list(
         self,
         user: str,

@@ -9,20 +9,25 @@ from thoughtcycle.nodes import window
 from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.state import Briefing, StateUpdate
-from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.nodes.turn import Turn, short_form
 
 
 async def recall(turn: Turn) -> StateUpdate:
-    """The window, the memory block and what it shows; the cycle stands before anything is answered."""
+    """The window, the memory block and what it shows; the cycle stands before anything is answered.
+
+    What the thread recalled earlier is read again: another thread may have changed or deleted it.
+    """
     cycle = await open_cycle(turn, turn.state.get("parent"))
     hits = await passive_hits(turn)
     briefing = brief(turn, hits)
-    shown = [hit.record for hit in hits if hit.record.id in briefing["shown"]]
+    known = [memory["id"] for memory in turn.state.get("recalled", ())]
+    current = {record.id: record for record in await turn.memory.active(turn.user, known)}
+    current |= {hit.record.id: hit.record for hit in hits if hit.record.id in briefing["shown"]}
     return {
         "cycle_id": cycle.id if cycle else None,
         "window": await recent_window(turn, cycle.parent if cycle else None),
         "briefing": briefing,
-        "recalled": turn.with_recalled(shown),
+        "recalled": [short_form(record) for record in current.values()][-turn.services.limits.recalled :],
     }
 
 

@@ -327,3 +327,30 @@ async def test_what_was_deleted_is_masked_in_later_prompts(tmp_path: Path, fake_
         fake_openai.say("Não sei.", model=TALK)
         await cycle.say("Qual é o meu nome?", language="pt")
         assert all("Pedro" not in json.dumps(request.body) for request in fake_openai.requests)
+
+
+@pytest.mark.spec("TC-11")
+async def test_what_another_thread_deleted_or_changed_is_not_shown_as_it_was(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await cycle.say("Moro em Recife e adoro jazz")
+        home, music = sorted(await cycle.memory.list("ana"), key=lambda record: record.key or "")
+        await cycle.memory.update("ana", home.id, content="Mora em Natal")
+        await cycle.memory.hide("ana", [music.id])
+        values = await cycle.say("Bom dia!")
+        assert [memory["content"] for memory in values["recalled"]] == ["Mora em Natal"]
+
+
+@pytest.mark.spec("BY-3")
+async def test_nothing_leaves_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+
+    def refuse(*args: object) -> None:
+        tried.append(args)
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr("socket.getaddrinfo", refuse)
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    async with lab(tmp_path) as cycle:
+        await cycle.say("Meu nome é Pedro")
+        assert "Pedro" in await cycle.answer("Qual é o meu nome?", "other")
+    assert tried == []
