@@ -6,7 +6,7 @@ import tempfile
 
 from thoughtcycle.graph import create_thought_cycle
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory import Memory
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.context import Context

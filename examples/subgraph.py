@@ -9,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from thoughtcycle.graph import create_thought_cycle
-from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory import Memory
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.context import Context

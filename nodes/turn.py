@@ -46,14 +46,17 @@ class Turn:
 
     @property
     def memory(self) -> Memory:
+        """The engine."""
         return self.services.memory
 
     @property
     def mind(self) -> Mind:
+        """Who is asked."""
         return self.services.mind
 
     @property
     def user(self) -> str:
+        """Whose memory this is."""
         return self.context.user_id
 
     @property
@@ -63,9 +66,11 @@ class Turn:
 
     @property
     def message(self) -> str:
+        """The user's message."""
         return user_message(self.state["messages"]).text
 
     def texts(self, name: str, package: str = "thoughtcycle.prompts") -> Texts:
+        """A text file in the turn's language."""
         return texts(self.language, name, package)
 
     def now(self) -> datetime:
