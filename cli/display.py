@@ -67,6 +67,7 @@ class TerminalDisplay:
         self._close()
         if note:
             self.line(note)
+        self.console.print()
 
     def line(self, text: str) -> None:
         from rich.text import Text

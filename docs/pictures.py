@@ -14,7 +14,7 @@ from rich.text import Text
 
 from thoughtcycle.graph.drawing import drawing
 
-COLUMNS, ROWS = 88, 27
+COLUMNS, ROWS = 88, 30
 SAID = (
     "Meu nome é Pedro, sou vegetariano e odeio coentro.",
     "O que você sabe sobre minha alimentação?",
@@ -57,7 +57,9 @@ def session() -> None:
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
     for row in range(ROWS):
         console.print(_line(screen, row), no_wrap=True)
-    console.save_svg(str(Path(__file__).parent / "session.svg"), title="make chat")
+    svg = console.export_svg(title="make chat")
+    without_web_fonts = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+    (Path(__file__).parent / "session.svg").write_text(without_web_fonts)
 
 
 def _line(screen: pyte.Screen, row: int) -> Text:
