@@ -143,6 +143,7 @@ def _sentence(text: str, start: int, end: int, mark: str, language: Language) ->
         elif a >= question_from:
             mood = "question"
         elided = _data(language)["inherit_subject"] and other and not own
+        b = min(b, reported) if a < reported else b
         clauses.append(Clause(a, b, mood, lead, other_subject=elided and not foreign))
     return Sentence(start, end, question_from < end, tuple(clauses))
 

@@ -129,7 +129,7 @@ def _ends(message: Message, sentence: Sentence, clause: Clause, language: Langua
         if not continues.match(message.folded.text, later.start - len(later.lead), later.end):
             break
         end = later.end
-    last = sentence.clauses[-1].end
+    last = max(each.end for each in sentence.clauses if each.mood != "reported")
     return (end,) if last == end else (end, last)
 
 
@@ -169,7 +169,7 @@ class _Reading:
             span: tuple[int, int] | None = self.match.span(group)
             if group == "name":
                 span = values.name_span(self.folded, *self.match.span(group), self.language)
-                if span is None:
+                if span is None or not self._typed_as_name(span):
                     return False
             elif group in ("x", "y"):
                 place = "place" in self.rule.flags and group == "x"
@@ -181,6 +181,12 @@ class _Reading:
                 self.spans[group] = span
         self._end_with_name()
         return True
+
+    def _typed_as_name(self, span: tuple[int, int]) -> bool:
+        """ "Minha irmã Ana mora …": between kin and verb a name is capitalised, where anything is."""
+        between = ":{name}:" in self.rule.key
+        typed = self.folded.original(*span)
+        return not between or typed[:1].isupper() or self.folded.source == self.folded.source.lower()
 
     def _end_with_name(self) -> None:
         """A phrase that contains the name at its end stops where the name does."""

@@ -207,6 +207,10 @@ def _own(message: Message, begin: int, until: int, language: Language, now: date
     """What a question about the user is about ("onde eu moro?"); None for one that asks advice."""
     folded, data = message.folded, _data(language)
     question = folded.text[begin:until]
+    if match := compiled(data["short_ask"], language).fullmatch(question.strip(" ,")):
+        at = begin + question.index(match["what"])
+        found = about(folded, at, at + len(match["what"]), language)
+        return found if found.contexts else None
     if not compiled(data["self"], language).search(question) or compiled(data["advice"], language).search(
         question
     ):

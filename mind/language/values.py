@@ -56,6 +56,8 @@ def name_span(folded: Folded, start: int, end: int, language: Language) -> tuple
     words = folded.text[start:end].split()
     if not words or len(words) > MAX_NAME or words[0] in _list("not_name", language) or end - start > 60:
         return None
+    if words[-1] in _list("stopwords", language):
+        return None
     if not all(word.replace("'", "").replace("-", "").replace(".", "").isalpha() for word in words):
         return None
     return start, end

@@ -7,6 +7,7 @@ import pytest
 
 from support.rule_labels import evaluation, messages
 from thoughtcycle.mind.language.understanding import understand
+from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 NOW = datetime(2026, 11, 21, 10, 0)
 RULES = evaluation()
@@ -88,3 +89,24 @@ def test_typing_makes_no_difference(plain: str, sloppy: str) -> None:
     given = [understand(message, language="pt", now=NOW) for message in (plain, sloppy)]
     assert RULES.labels(given[0]) == RULES.labels(given[1])
     assert [fact.key for fact in given[0].facts] == [fact.key for fact in given[1].facts]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "clauses",
+        "corrections",
+        "dates",
+        "detect",
+        "facts",
+        "feelings",
+        "requests",
+        "social",
+        "spelling",
+        "topics",
+    ],
+)
+def test_both_languages_have_the_same_lists(name: str) -> None:
+    optional = {"endings"}
+    lists = [set(word_lists(language, f"language/{name}")) - optional for language in LANGUAGES]
+    assert lists[0] == lists[1]
