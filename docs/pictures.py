@@ -1,4 +1,4 @@
-"""Makes README's pictures (`make picture`): a real session on a real terminal, and the drawing of the graph."""
+"""Makes README's pictures (`make picture`): a real session on a terminal, and the drawing of the graph."""
 
 import io
 import re

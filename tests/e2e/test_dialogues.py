@@ -167,6 +167,17 @@ DIALOGUES = (
         ("sertanejo",),
     ),
     Told(
+        "pt forget somebody",
+        (
+            ("minha irmã se chama Ana e meu irmão se chama Beto", ("ana", "beto")),
+            ("esqueça o que eu disse sobre Beto", ("-ana",)),
+            ("esqueça o que eu disse sobre dinossauros", ("?",)),
+        ),
+        1,
+        ("Ana",),
+        ("Beto",),
+    ),
+    Told(
         "pt small talk",
         (("oi", ()), ("tudo bem?", ()), ("kkkk boa", ()), ("obrigado!", ()), ("tchau", ())),
         0,
