@@ -207,6 +207,18 @@ class Vector(Frozen):
     """float32, little-endian, unit length."""
 
 
+class MessageVector(Frozen):
+    """The vector of one text of a cycle; found again by the text it was made from."""
+
+    cycle: str
+    digest: str
+    """Of the text (`words.digest`)."""
+    model: str
+    """Name of the embedding model; rows of another model are not compared with."""
+    data: bytes
+    """float32, little-endian, unit length."""
+
+
 class JournalEntry(Frozen):
     """One change of one memory. The journal is the feed that indexes follow and what `undo` reads."""
 
@@ -230,6 +242,23 @@ class MemoryHit(Frozen):
     """In [0, 1], comparable within one search only."""
     matched: str
     """The search key that matched best."""
+
+
+class MessageHit(Frozen):
+    """A message of the transcript that a search found."""
+
+    cycle: str
+    chat: str
+    message: str
+    """Its id."""
+    role: Role
+    name: str | None
+    """Of the speaker, where it is known."""
+    at: datetime
+    text: str
+    """As it was said; words of hidden memories are masked."""
+    relevance: float
+    """In [0, 1], comparable within one search only."""
 
 
 def as_text(content: Any) -> str:

@@ -39,6 +39,11 @@ def identity(type: str, content: Any) -> str:
     return hashlib.sha256(f"{type}\x1f{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def digest(text: str) -> str:
+    """Equal for equal texts only."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 @cache
 def stop_words() -> frozenset[str]:
     """Words of all languages that say nothing about a topic, folded."""

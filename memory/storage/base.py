@@ -1,11 +1,20 @@
 """The port to a database: what the memory asks of it, in the memory's own terms."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord, Op, Status, Vector
+from thoughtcycle.memory.records import (
+    Conversation,
+    Cycle,
+    JournalEntry,
+    MemoryRecord,
+    MessageVector,
+    Op,
+    Status,
+    Vector,
+)
 from thoughtcycle.prompts.errors import StorageFailed
 
 
@@ -45,6 +54,20 @@ class Feed:
     """The present documents of the memories that changed (from 0: all active and hidden ones)."""
     vectors: tuple[Vector, ...]
     """The vectors of the active ones among them, of one model."""
+
+
+@dataclass(frozen=True)
+class CycleFeed:
+    """What an index of the transcript lacks."""
+
+    number: int
+    """Of the user's last change to a closed cycle; all up to it are in."""
+    cycles: tuple[Cycle, ...]
+    """The closed cycles that changed, as they are now, in the order of their last change."""
+    tips: Mapping[str, str | None]
+    """Chat → end of its live branch, for the chats of `cycles`."""
+    vectors: tuple[MessageVector, ...]
+    """Those of `cycles`, of one model."""
 
 
 class Storage(ABC):
@@ -137,3 +160,18 @@ class Storage(ABC):
     @abstractmethod
     async def links(self, user: str, chat: str) -> dict[str, str | None]:
         """Cycle → parent, for all cycles of a chat."""
+
+    @abstractmethod
+    async def cycle_feed(self, user: str, after: int, *, model: str | None) -> CycleFeed:
+        """What happened to the user's closed cycles after change `after`; 0: all of them.
+
+        Closing a cycle and every later amendment takes the next number of a counter of the user's own, with
+        the amendment itself, so that no reader sees a number before all smaller ones. Numbers may have gaps.
+        """
+
+    @abstractmethod
+    async def keep_message_vectors(self, user: str, vectors: Sequence[MessageVector]) -> None:
+        """Keeps vectors of texts of the user's cycles, each once; those of unknown cycles are dropped.
+
+        Amending a cycle drops its vectors: they are made again from what it says then.
+        """

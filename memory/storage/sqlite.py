@@ -10,9 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord, Status, Vector
+from thoughtcycle.memory.records import (
+    Conversation,
+    Cycle,
+    JournalEntry,
+    MemoryRecord,
+    MessageVector,
+    Status,
+    Vector,
+)
 from thoughtcycle.memory.storage import sqlite_memories, sqlite_transcript
-from thoughtcycle.memory.storage.base import Feed, Storage, Write
+from thoughtcycle.memory.storage.base import CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.sqlite_schema import migrate
 from thoughtcycle.memory.storage.wal import use_wal
@@ -111,6 +119,12 @@ class SqliteStorage(Storage):
 
     async def links(self, user: str, chat: str) -> dict[str, str | None]:
         return await self._read(sqlite_transcript.links, user, chat)
+
+    async def cycle_feed(self, user: str, after: int, *, model: str | None) -> CycleFeed:
+        return await self._read(sqlite_transcript.cycle_feed, user, after, model)
+
+    async def keep_message_vectors(self, user: str, vectors: Sequence[MessageVector]) -> None:
+        await self._write(sqlite_transcript.keep_message_vectors, user, vectors)
 
     async def _read(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs

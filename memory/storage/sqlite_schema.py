@@ -69,6 +69,19 @@ MIGRATIONS: Sequence[str] = (
     CREATE INDEX cycles_open ON cycles (chat, user, open);
     CREATE INDEX cycles_heartbeat ON cycles (heartbeat) WHERE open = 1;
     """,
+    """
+    ALTER TABLE cycles ADD COLUMN number INTEGER;
+    UPDATE cycles SET number = rowid WHERE open = 0;
+    CREATE INDEX cycles_number ON cycles (user, number) WHERE number IS NOT NULL;
+
+    CREATE TABLE message_vectors (
+        cycle TEXT NOT NULL REFERENCES cycles (id) ON DELETE CASCADE,
+        model TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (cycle, model, digest)
+    );
+    """,
 )
 
 

@@ -1,11 +1,15 @@
 """Conversations and cycles in SQLite: plain functions of a connection, each run as one transaction."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from thoughtcycle.memory.records import Conversation, Cycle
+from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
+from thoughtcycle.memory.storage.base import CycleFeed
+
+_CHUNK = 500
+_LAST = "SELECT max(number) FROM cycles WHERE user = ? AND number IS NOT NULL"
 
 
 def claim(db: sqlite3.Connection, chat: str, user: str, at: datetime) -> Conversation:
@@ -30,8 +34,9 @@ def add_cycle(db: sqlite3.Connection, cycle: Cycle) -> Cycle:
     if (known := get_cycle(db, cycle.user, cycle.id)) is not None:
         return known
     db.execute(
-        "INSERT INTO cycles (open, heartbeat, document, id, user, chat, parent) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (*_state(cycle), cycle.id, cycle.user, cycle.chat, cycle.parent),
+        "INSERT INTO cycles (open, heartbeat, document, number, id, user, chat, parent) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (*_state(cycle), _number(db, cycle), cycle.id, cycle.user, cycle.chat, cycle.parent),
     )
     return cycle
 
@@ -50,9 +55,11 @@ def amend_cycle(
         return None
     cycle = change(known)
     db.execute(
-        "UPDATE cycles SET open = ?, heartbeat = ?, document = ? WHERE id = ? AND user = ?",
-        (*_state(cycle), id, user),
+        "UPDATE cycles SET open = ?, heartbeat = ?, document = ?, number = ? WHERE id = ? AND user = ?",
+        (*_state(cycle), _number(db, cycle), id, user),
     )
+    if known.closed:
+        db.execute("DELETE FROM message_vectors WHERE cycle = ?", (id,))
     if tip:
         db.execute(
             "UPDATE conversations SET tip = ?, updated = ? WHERE id = ? AND user = ?",
@@ -63,6 +70,11 @@ def amend_cycle(
 
 def _state(cycle: Cycle) -> tuple[bool, float, str]:
     return not cycle.closed, cycle.heartbeat.timestamp(), cycle.model_dump_json()
+
+
+def _number(db: sqlite3.Connection, cycle: Cycle) -> int | None:
+    """The next number of the user's closed cycles; None while the cycle is open."""
+    return int(db.execute(_LAST, (cycle.user,)).fetchone()[0] or 0) + 1 if cycle.closed else None
 
 
 def open_cycles(
@@ -87,3 +99,39 @@ def links(db: sqlite3.Connection, user: str, chat: str) -> dict[str, str | None]
     """See Storage.links."""
     rows = db.execute("SELECT id, parent FROM cycles WHERE chat = ? AND user = ?", (chat, user))
     return dict(rows.fetchall())
+
+
+def cycle_feed(db: sqlite3.Connection, user: str, after: int, model: str | None) -> CycleFeed:
+    """See Storage.cycle_feed. Numbers are taken and written in one transaction."""
+    last = int(db.execute(_LAST, (user,)).fetchone()[0] or 0)
+    query = "SELECT document FROM cycles WHERE user = ? AND number > ? ORDER BY number"
+    cycles = tuple(Cycle.model_validate_json(row[0]) for row in db.execute(query, (user, after)))
+    chats = dict.fromkeys(cycle.chat for cycle in cycles)
+    tips = dict(_where_in(db, "SELECT id, tip FROM conversations WHERE id", chats))
+    found: list[MessageVector] = []
+    if model is not None:
+        rows = _where_in(
+            db,
+            "SELECT cycle, digest, model, data FROM message_vectors WHERE cycle",
+            [cycle.id for cycle in cycles],
+        )
+        names = ("cycle", "digest", "model", "data")
+        found = [MessageVector(**dict(zip(names, row, strict=True))) for row in rows if row[2] == model]
+    return CycleFeed(last, cycles, tips, tuple(found))
+
+
+def _where_in(db: sqlite3.Connection, query: str, values: Collection[str]) -> Iterator[Any]:
+    """Rows for which the column that ends `query` is one of `values`; SQLite allows only so many at once."""
+    wanted = list(values)
+    for start in range(0, len(wanted), _CHUNK):
+        some = wanted[start : start + _CHUNK]
+        yield from db.execute(f"{query} IN ({', '.join('?' * len(some))})", some)
+
+
+def keep_message_vectors(db: sqlite3.Connection, user: str, vectors: Sequence[MessageVector]) -> None:
+    """See Storage.keep_message_vectors."""
+    db.executemany(
+        "INSERT OR REPLACE INTO message_vectors (cycle, model, digest, data) "
+        "SELECT id, ?, ?, ? FROM cycles WHERE id = ? AND user = ?",
+        [(vector.model, vector.digest, vector.data, vector.cycle, user) for vector in vectors],
+    )

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from support.memories import START, record, said, step, vector
-from thoughtcycle.memory.records import Cycle, MemoryRecord, Source, Variant, Vector
+from thoughtcycle.memory.records import Cycle, MemoryRecord, MessageVector, Source, Variant, Vector
 from thoughtcycle.memory.storage.base import Conflict, Storage, Write
 from thoughtcycle.memory.storage.documents import identity_of
 
@@ -267,6 +267,44 @@ class StorageConformance:
         await storage.add_cycle(cycle("c2", parent="c1"))
         assert await storage.links("ana", "chat") == {"c1": None, "c2": "c1"}
         assert await storage.links("bia", "chat") == {}
+
+    @pytest.mark.spec("BY-2")
+    async def test_the_feed_of_cycles_tells_of_closed_ones(self, storage: Storage) -> None:
+        await storage.claim("chat", "ana", START)
+        await storage.add_cycle(cycle())
+        assert (await storage.cycle_feed("ana", 0, model=None)).number == 0
+        await storage.amend_cycle("ana", "c1", close, tip=True)
+        start = await storage.cycle_feed("ana", 0, model=None)
+        assert ([one.id for one in start.cycles], start.tips) == (["c1"], {"chat": "c1"})
+        await storage.add_cycle(cycle("c2", parent="c1"))
+        assert (await storage.cycle_feed("ana", start.number, model=None)).cycles == ()
+        await storage.amend_cycle("ana", "c2", close, tip=True)
+        await storage.amend_cycle("ana", "c1", close)
+        later = await storage.cycle_feed("ana", start.number, model=None)
+        assert ([one.id for one in later.cycles], later.tips) == (["c2", "c1"], {"chat": "c2"})
+        assert later.number > start.number
+        assert (await storage.cycle_feed("ana", later.number, model=None)).number == later.number
+        assert (await storage.cycle_feed("bia", 0, model=None)).cycles == ()
+        await storage.add_cycle(close(cycle("c3", parent="c2")))
+        born = await storage.cycle_feed("ana", later.number, model=None)
+        assert [one.id for one in born.cycles] == ["c3"]
+
+    async def test_vectors_of_messages_stay_until_the_cycle_changes(self, storage: Storage) -> None:
+        await storage.claim("chat", "ana", START)
+        await storage.add_cycle(close(cycle()))
+
+        def made(of: str, text: str) -> MessageVector:
+            return MessageVector(cycle=of, digest=text, model="words", data=b"\0" * 8)
+
+        kept = [made("c1", "a"), made("c1", "b")]
+        await storage.keep_message_vectors("ana", [*kept, made("unknown", "a")])
+        await storage.keep_message_vectors("ana", kept[:1])
+        await storage.keep_message_vectors("bia", [made("c1", "c")])
+        feed = await storage.cycle_feed("ana", 0, model="words")
+        assert sorted(feed.vectors, key=lambda one: one.digest) == kept
+        assert (await storage.cycle_feed("ana", 0, model="another")).vectors == ()
+        await storage.amend_cycle("ana", "c1", close)
+        assert (await storage.cycle_feed("ana", 0, model="words")).vectors == ()
 
     @pytest.mark.spec("BY-5")
     @pytest.mark.parametrize("text", HOSTILE, ids=("sql", "operator", "nul", "emoji", "megabyte"))
