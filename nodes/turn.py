@@ -25,6 +25,9 @@ from thoughtcycle.prompts.loader import Language, Texts, texts
 
 log = logging.getLogger(__name__)
 
+CHECKPOINTER = "__pregel_checkpointer"
+"""Key under which LangGraph tells a node what saves its run, if anything does; it has no public name."""
+
 WORDS_ONLY = np.empty(0, dtype=np.float32)
 """The query vector of a search without vectors."""
 
@@ -37,8 +40,6 @@ class Turn:
     context: Context
     services: Services
     chat: str
-    embedded: bool
-    """Part of another graph whose call gives it a fresh state."""
     kept: bool
     """Whether the thread's state survives the run, so that its `cycle_id` is the tip of the branch."""
     execution: str
@@ -144,7 +145,7 @@ def short_form(record: MemoryRecord) -> Recalled:
 
 def open_turn(state: State, runtime: Runtime[Any], services: Services, source: ContextSource) -> Turn:
     """The turn as this step sees it; NotAllowed or InputRefused when the context cannot be used."""
-    thread, path, kept = _place(runtime)
+    thread, path, kept = _place()
     chat = "/".join([thread, *path]) if thread else state.get("chat_id") or f"run-{new_id()}"
     execution = runtime.execution_info.checkpoint_id if runtime.execution_info else new_id()
     return Turn(
@@ -152,14 +153,13 @@ def open_turn(state: State, runtime: Runtime[Any], services: Services, source: C
         context=of_run(runtime, source, services.single_user),
         services=services,
         chat=chat,
-        embedded=bool(path),
         kept=kept,
         execution=execution,
         write=runtime.stream_writer,
     )
 
 
-def _place(runtime: Runtime[Any]) -> tuple[str | None, list[str], bool]:
+def _place() -> tuple[str | None, list[str], bool]:
     """Thread id, the names of the graphs around this one, and whether this graph's state is kept.
 
     A namespace is `outer:task|inner:task|node:task`: the last part is the node itself, and a part
@@ -168,6 +168,6 @@ def _place(runtime: Runtime[Any]) -> tuple[str | None, list[str], bool]:
     configurable = get_config().get("configurable", {})
     thread = configurable.get("thread_id")
     *around, _ = str(configurable.get("checkpoint_ns", "")).split("|")
-    info = runtime.execution_info
-    persistent = bool(info and info.thread_id) and not any(":" in part for part in around)
+    saved = configurable.get(CHECKPOINTER) is not None
+    persistent = bool(thread) and saved and not any(":" in part for part in around)
     return (str(thread) if thread else None), [part.split(":")[0] for part in around], persistent
