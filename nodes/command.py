@@ -25,6 +25,7 @@ async def command(turn: Turn) -> StateUpdate:
     tip = turn.state.get("cycle_id") or turn.state.get("parent")
     fresh: StateUpdate = {
         "chat_id": turn.chat,
+        "user_id": turn.user,
         "cycle_id": None,
         "parent": tip,
         "steps": [],

@@ -33,6 +33,8 @@ class State(InputState):
     parent: str | None
     """The tip of this branch when the turn began."""
     chat_id: str
+    user_id: str
+    """Whose thread this is: nobody else may go on with it."""
     language: str
     """The language of this turn."""
     window: list[Utterance]

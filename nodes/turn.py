@@ -20,7 +20,7 @@ from thoughtcycle.nodes.context import Context, ContextSource, of_run
 from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.nodes.state import State
-from thoughtcycle.prompts.errors import ModelFailed
+from thoughtcycle.prompts.errors import ModelFailed, NotAllowed
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
 log = logging.getLogger(__name__)
@@ -144,13 +144,20 @@ def short_form(record: MemoryRecord) -> Recalled:
 
 
 def open_turn(state: State, runtime: Runtime[Any], services: Services, source: ContextSource) -> Turn:
-    """The turn as this step sees it; NotAllowed or InputRefused when the context cannot be used."""
+    """The turn as this step sees it.
+
+    InputRefused when the context cannot be used; NotAllowed without a user, and in another user's thread:
+    a run may be resumed behind its first step.
+    """
+    context = of_run(runtime, source, services.single_user)
+    if state.get("user_id") not in (None, context.user_id):
+        raise NotAllowed("chat_of_another")
     thread, path, kept = _place()
     chat = "/".join([thread, *path]) if thread else state.get("chat_id") or f"run-{new_id()}"
     execution = runtime.execution_info.checkpoint_id if runtime.execution_info else new_id()
     return Turn(
         state=state,
-        context=of_run(runtime, source, services.single_user),
+        context=context,
         services=services,
         chat=chat,
         kept=kept,

@@ -11,6 +11,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from support.graphs import Lab, lab, replies
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.nodes.context import Context
+from thoughtcycle.prompts.errors import NotAllowed
 
 HERE: dict[str, Any] = {"configurable": {"thread_id": "t"}}
 
@@ -61,3 +62,31 @@ async def test_turns_chain_whoever_saves_the_state(own: str, saved: bool, tmp_pa
             "Meu nome é Pedro",
             "Qual é o meu nome?",
         ]
+
+
+@pytest.mark.spec("BY-5")
+async def test_nobody_goes_on_with_another_users_thread(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await talk(cycle.graph, HumanMessage("Meu nome é Pedro"))
+        eve = Context(user_id="eve", language="pt")
+        states = [state async for state in cycle.graph.aget_state_history(HERE) if state.next]
+        assert {name for state in states for name in state.next} >= {"recall", "router", "Finish", "remember"}
+        heard: list[Any] = []
+        for state in states:
+            with pytest.raises(NotAllowed, match="another user"):
+                stream = cycle.graph.astream(
+                    None, state.config, context=eve, stream_mode=["messages", "custom"]
+                )
+                heard += [part async for part in stream]
+        assert heard == []
+
+
+@pytest.mark.spec("BY-5", "BY-10")
+async def test_nobody_joins_another_users_incognito_chat(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await talk(cycle.graph, HumanMessage("Meu nome é Pedro"), incognito=True)
+        for incognito in (True, False):
+            with pytest.raises(NotAllowed, match="another user"):
+                await talk(
+                    cycle.graph, HumanMessage("Qual é o meu nome?"), user_id="eve", incognito=incognito
+                )
