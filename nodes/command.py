@@ -1,17 +1,22 @@
 """The door: refuses what cannot be used, settles the language, answers /lembrar without the cycle."""
 
-from langchain_core.messages import HumanMessage, RemoveMessage
+from dataclasses import replace
+from itertools import takewhile
+from typing import cast
+
+from langchain_core.messages import RemoveMessage
 from langgraph.graph import END
 
 from thoughtcycle.memory.records import Step
 from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.cycle import open_cycle
-from thoughtcycle.nodes.message import clean, command_query, user_message
-from thoughtcycle.nodes.state import Briefing, StateUpdate
+from thoughtcycle.nodes.envelope import enveloped
+from thoughtcycle.nodes.message import command_query, new_messages, taken_in
+from thoughtcycle.nodes.state import Briefing, State, StateUpdate
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed, ThoughtcycleError
-from thoughtcycle.prompts.loader import Language, texts
+from thoughtcycle.prompts.loader import Language
 
 RECALL, REMEMBER = "recall", "remember"
 """Where the door leads, as values of `next_action`; LangGraph's END is the third."""
@@ -22,12 +27,12 @@ async def command(turn: Turn) -> StateUpdate:
 
     What cannot be used or served ends the turn here, in one clear line: no cycle was opened yet.
     """
-    tip = turn.state.get("cycle_id") or turn.state.get("parent")
     fresh: StateUpdate = {
+        "at": turn.services.clock().isoformat(),
         "chat_id": turn.chat,
         "user_id": turn.user,
         "cycle_id": None,
-        "parent": tip,
+        "parent": turn.state.get("cycle_id") or turn.state.get("parent"),
         "steps": [],
         "window": [],
         "briefing": Briefing(text="", shown=[], left_out=0, tokens=0),
@@ -36,24 +41,25 @@ async def command(turn: Turn) -> StateUpdate:
     }
     try:
         await _admit(turn)
-        return fresh | await _enter(turn, tip)
+        return fresh | await _enter(turn, fresh)
     except NotAllowed:
         raise
     except ThoughtcycleError as failure:
         return fresh | await _refuse(turn, failure)
 
 
-async def _enter(turn: Turn, tip: str | None) -> StateUpdate:
-    """The cleaned message and its language; the whole answer when it is a command."""
-    message = user_message(turn.state["messages"])
-    text = clean(message.text, longest=turn.services.limits.message_chars)
-    language = settle_language(turn, text)
-    cleaned = [] if text == message.content else [HumanMessage(text, id=message.id, name=message.name)]
-    query = command_query(text)
+async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
+    """The user's message as one, and its language; the whole answer when it is a command."""
+    said = new_messages(turn.state["messages"])
+    message = taken_in(said, longest=turn.services.limits.message_chars)
+    language = settle_language(turn, message.text)
+    messages = [*(RemoveMessage(id=part.id) for part in said[:-1] if part.id), message]
+    query = command_query(message.text)
     if query is None:
-        return {"language": language, "messages": cleaned}
-    found = await _look_up(turn, query, language, tip)
-    return found | {"language": language, "messages": [*cleaned, *found["messages"]]}
+        return {"language": language, "messages": messages}
+    begun = {**turn.state, **fresh, "language": language, "messages": [message]}
+    found = await _look_up(replace(turn, state=cast(State, begun)), query)
+    return found | {"language": language, "messages": [*messages, *found["messages"]]}
 
 
 async def _admit(turn: Turn) -> None:
@@ -72,19 +78,20 @@ def settle_language(turn: Turn, text: str) -> Language:
 
 
 async def _refuse(turn: Turn, failure: ThoughtcycleError) -> StateUpdate:
-    """One clear line; a message that cannot be used leaves the thread, nothing of it is kept."""
+    """One clear line; what cannot be used leaves the thread, nothing of it is kept."""
     asked = turn.context.language
     language = turn.language if asked == "auto" else settle_language(turn, "")
     said = await speak(failure.text(language), chat_history=False)
-    unusable = turn.state["messages"][-1:] if isinstance(failure, InputRefused) else []
+    came = takewhile(lambda message: not enveloped(message), reversed(turn.state["messages"]))
+    unusable = came if isinstance(failure, InputRefused) else ()
     gone = [RemoveMessage(id=message.id) for message in unusable if message.id]
     return {"messages": [*gone, said], "failure": failure.code, "next_action": END}
 
 
-async def _look_up(turn: Turn, query: str, language: Language, tip: str | None) -> StateUpdate:
+async def _look_up(turn: Turn, query: str) -> StateUpdate:
     """Answers `/lembrar <query>` straight from memory search, with no chat-model call (LM-10)."""
-    words = texts(language, "cycle")
-    cycle = await open_cycle(turn, tip)
+    words = turn.texts("cycle")
+    cycle = await open_cycle(turn)
     turn.status(words["status.searching"])
     if query:
         hits = await turn.find(query, turn.services.limits.search_hits)

@@ -5,22 +5,22 @@ from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.turn import Turn
 
 
-async def open_cycle(turn: Turn, tip: str | None) -> Cycle | None:
+async def open_cycle(turn: Turn) -> Cycle | None:
     """The durable record of this exchange; None in incognito, where nothing is written.
 
-    Its parent is `tip`, the thread's own, where its state is kept; else the chat's.
+    Its parent is the tip of the thread's own branch, where its state is kept; else the chat's.
     Where the branch leaves the chat's live path, memories of the left path are hidden, reversibly.
     """
     if turn.context.incognito:
         return None
     chat = await turn.memory.claim_chat(turn.user, turn.chat)
-    parent = tip if turn.kept else chat.tip
+    parent = turn.state.get("parent") if turn.kept else chat.tip
     message = user_message(turn.state["messages"])
     cycle = await turn.memory.open_cycle(
         turn.user,
         turn.chat,
         CycleMessage(
-            id=message.id or turn.execution, role="user", text=message.text, at=turn.services.clock()
+            id=message.id or turn.execution, role="user", text=message.text, at=turn.at, name=message.name
         ),
         parent=parent,
         channel=turn.context.channel,

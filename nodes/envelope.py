@@ -73,6 +73,11 @@ def role_of(message: BaseMessage) -> Role:
     return "assistant" if isinstance(message, AIMessage) else "system"
 
 
+def enveloped(message: BaseMessage) -> bool:
+    """Whether it is ours: a text of the assistant, or a message of the user that a turn has taken in."""
+    return "modal" in message.additional_kwargs
+
+
 def flagged(message: BaseMessage) -> bool:
     """Whether later model calls may read it; dialogue without an envelope may."""
     return bool(message.additional_kwargs.get("chat_history", True))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
+from thoughtcycle.mind.streaming import envelope
+from thoughtcycle.nodes.envelope import enveloped
 from thoughtcycle.prompts.errors import InputRefused
 
 _KEPT_CONTROLS = "\n\t"
@@ -19,6 +21,30 @@ def user_message(messages: Sequence[BaseMessage]) -> HumanMessage:
         if isinstance(message, HumanMessage):
             return message
     raise InputRefused("no_message")
+
+
+def new_messages(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
+    """What the user says in this turn: the newest message and those before it that no turn has taken in.
+
+    InputRefused when there is none, or the newest was answered already.
+    """
+    newest = user_message(messages)
+    place = messages.index(newest)
+    if any(enveloped(message) for message in messages[place + 1 :]):
+        raise InputRefused("no_message")
+    found = [newest]
+    for message in reversed(messages[:place]):
+        if not isinstance(message, HumanMessage) or enveloped(message):
+            break
+        found.insert(0, message)
+    return found
+
+
+def taken_in(messages: Sequence[HumanMessage], *, longest: int) -> HumanMessage:
+    """The user's messages of this turn as one, cleaned (see `clean`) and in their envelope (TC-2)."""
+    text = clean("\n\n".join(message.text for message in messages), longest=longest)
+    wrapped = envelope(chat_history=True, modal="text")
+    return HumanMessage(text, id=messages[-1].id, name=messages[-1].name, additional_kwargs=wrapped)
 
 
 def clean(text: str, *, longest: int) -> str:

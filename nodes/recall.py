@@ -17,7 +17,7 @@ async def recall(turn: Turn) -> StateUpdate:
 
     What the thread recalled earlier is read again: another thread may have changed or deleted it.
     """
-    cycle = await open_cycle(turn, turn.state.get("parent"))
+    cycle = await open_cycle(turn)
     hits = await passive_hits(turn)
     briefing = brief(turn, hits)
     known = [memory["id"] for memory in turn.state.get("recalled", ())]

@@ -3,7 +3,7 @@
 from langchain_core.messages import RemoveMessage
 
 from thoughtcycle.memory.records import CycleMessage
-from thoughtcycle.nodes.envelope import flagged, role_of
+from thoughtcycle.nodes.envelope import enveloped, flagged, role_of
 from thoughtcycle.nodes.state import StateUpdate
 from thoughtcycle.nodes.turn import Turn
 
@@ -33,6 +33,8 @@ def replies(turn: Turn) -> list[CycleMessage]:
     for message in reversed(turn.state["messages"]):
         if role_of(message) == "user":
             break
+        if not enveloped(message):
+            continue
         said.append(
             CycleMessage(
                 id=message.id or turn.execution,

@@ -32,6 +32,8 @@ class State(InputState):
     """The running cycle, else the last one: the tip of this branch. None until the cycle is opened."""
     parent: str | None
     """The tip of this branch when the turn began."""
+    at: str
+    """When the message of this turn came in, ISO 8601."""
     chat_id: str
     user_id: str
     """Whose thread this is: nobody else may go on with it."""

@@ -74,9 +74,15 @@ class Turn:
         """A text file in the turn's language."""
         return texts(self.language, name, package)
 
+    @property
+    def at(self) -> datetime:
+        """When the user's message came in: a turn may be resumed or regenerated days later (BY-11)."""
+        at = self.state.get("at")
+        return datetime.fromisoformat(at) if at else self.services.clock()
+
     def now(self) -> datetime:
-        """The time now in the user's time zone."""
-        return self.services.clock().astimezone(ZoneInfo(self.context.time_zone))
+        """The message's own time in the user's time zone."""
+        return self.at.astimezone(ZoneInfo(self.context.time_zone))
 
     def status(self, text: str) -> None:
         """Streams a status line."""
@@ -116,6 +122,8 @@ class Turn:
         for message in reversed(self.state["messages"]):
             if envelope.role_of(message) == "user":
                 break
+            if not envelope.enveloped(message):
+                continue
             said.append(
                 Utterance(
                     role=envelope.role_of(message),

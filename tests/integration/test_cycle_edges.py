@@ -1,16 +1,18 @@
 """A cycle where callers, models and crashes misbehave: what was said stays said, and nobody sees too much."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from support.graphs import Lab, lab, replies
-from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
+from thoughtcycle.graph.thought_cycle import ThoughtCycle, builder, compile_cycle, create_thought_cycle
 from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.services import Services
 from thoughtcycle.prompts.errors import NotAllowed
 
 HERE: dict[str, Any] = {"configurable": {"thread_id": "t"}}
@@ -90,3 +92,71 @@ async def test_nobody_joins_another_users_incognito_chat(tmp_path: Path) -> None
                 await talk(
                     cycle.graph, HumanMessage("Qual é o meu nome?"), user_id="eve", incognito=incognito
                 )
+
+
+@pytest.mark.spec("TC-1", "TC-2", "BY-1")
+async def test_messages_that_come_together_are_one(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await talk(cycle.graph, HumanMessage("Bom dia!"))
+        together = (HumanMessage("Meu nome é Pedro.\x00"), HumanMessage("Moro em Recife.", name="Pedro"))
+        values = await talk(cycle.graph, *together)
+        assert await known(cycle) == ["Mora em Recife", "Nome: Pedro"]
+        both = "Meu nome é Pedro.\n\nMoro em Recife."
+        assert (await told(cycle))[1][0] == both
+        last = next(message for message in reversed(values["messages"]) if isinstance(message, HumanMessage))
+        assert (last.text, last.name) == (both, "Pedro")
+        for message in values["messages"]:
+            assert message.additional_kwargs.keys() == {"chat_history", "modal"}
+        (_, exchange) = await cycle.memory.conversation("ana", "t")
+        assert exchange.message.name == "Pedro"
+
+
+@pytest.mark.spec("BY-1")
+@pytest.mark.parametrize(
+    "messages",
+    [[], [AIMessage("Sou eu.")], [SystemMessage("Seja breve.")], [ToolMessage("42", tool_call_id="1")]],
+    ids=["none", "of the assistant", "of the system", "of a tool"],
+)
+async def test_without_a_new_message_nothing_is_answered_twice(
+    messages: list[AnyMessage], tmp_path: Path
+) -> None:
+    async with lab(tmp_path) as cycle:
+        before = await talk(cycle.graph, HumanMessage("Meu nome é Pedro"))
+        values = await talk(cycle.graph, *messages)
+        assert values["messages"][:-1] == before["messages"] and "mensagem" in values["messages"][-1].text
+        assert len(await told(cycle)) == 1
+        assert "Pedro" in replies(await talk(cycle.graph, HumanMessage("Qual é o meu nome?")))
+        assert len(await told(cycle)) == 2
+
+
+async def test_what_other_agents_said_is_no_part_of_our_reply(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        handed = (HumanMessage("Meu nome é Pedro"), AIMessage("Passo para Katherine."))
+        await talk(around(cycle.graph, None), *handed)
+        assert await told(cycle, "t/katherine") == [("Meu nome é Pedro", "Guardei: Nome: Pedro. Anotado.")]
+
+
+@pytest.mark.spec("BY-11")
+async def test_a_regenerated_turn_reads_dates_as_of_its_message(tmp_path: Path) -> None:
+    now = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    async with lab(tmp_path) as cycle:
+        services = Services(cycle.memory, cycle.mind, clock=lambda: now)
+
+        async def provide() -> Services:
+            return services
+
+        graph = compile_cycle(builder(provide), cycle.checkpointer)
+        await talk(graph, HumanMessage("Vou viajar amanhã"))
+        first = await known(cycle)
+        states = [state async for state in graph.aget_state_history(HERE)]
+        now = datetime(2026, 3, 25, 12, tzinfo=UTC)
+        before = next(state for state in states if state.next == ("MemorySave",))
+        await graph.ainvoke(None, before.config, context=Context(user_id="ana", language="pt"))
+        assert await known(cycle) == first and "2026-03-11" in str(first)
+
+
+@pytest.mark.spec("LM-10")
+async def test_a_command_is_kept_as_it_was_understood(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await talk(cycle.graph, HumanMessage("  /lembrar\x00 nome "))
+        assert [message for message, _ in await told(cycle)] == ["/lembrar nome"]
