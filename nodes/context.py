@@ -6,6 +6,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from langgraph.runtime import Runtime
+from pydantic import TypeAdapter, ValidationError
 
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 from thoughtcycle.prompts.loader import LANGUAGES
@@ -41,6 +42,7 @@ ContextSource = Callable[[Any], Context]
 """Makes our context out of whatever `runtime.context` is in somebody else's graph."""
 
 _NAMES = tuple(entry.name for entry in fields(Context))
+_SCHEMA = TypeAdapter(Context)
 
 
 def adapt(given: Any) -> Context:
@@ -56,9 +58,25 @@ def adapt(given: Any) -> Context:
     return Context(**found)
 
 
+def built(values: Mapping[str, Any]) -> Context:
+    """The context of these values, what is None being left at its default.
+
+    A client's form may send "true" or "3"; InputRefused (of the user: NotAllowed) at the first value of
+    no use.
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    try:
+        return _SCHEMA.validate_python(given)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        if first["loc"][0] == "user_id":
+            raise NotAllowed("no_user") from None
+        raise InputRefused("bad_setting", name=first["loc"][0], expected=first["msg"]) from None
+
+
 def check(context: Context) -> Context:
     """The same context; raises InputRefused or NotAllowed at the first value that cannot be used."""
-    if not isinstance(context.user_id, str) or not context.user_id.strip() or len(context.user_id) > 200:
+    if not context.user_id.strip() or len(context.user_id) > 200:
         raise NotAllowed("no_user")
     if context.language not in ("auto", *LANGUAGES):
         raise InputRefused("unknown_language", language=context.language)
@@ -87,4 +105,4 @@ def of_run(runtime: Runtime[Any], source: ContextSource, single_user: str | None
     identity = server.user.identity if server and server.user else None
     user = identity or context.user_id or single_user or ""
     values = {name: getattr(context, name) for name in _NAMES} | {"user_id": user}
-    return check(Context(**values))
+    return check(built(values))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from thoughtcycle.nodes.context import Context, adapt, check, of_run
+from thoughtcycle.nodes.context import Context, adapt, of_run
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 
@@ -28,6 +28,15 @@ def test_any_shape_of_context_is_adapted() -> None:
     assert adapt(Foreign()) == Context(user_id="ana", language="en")
 
 
+def test_none_is_the_default_and_a_form_may_send_texts() -> None:
+    given = {"user_id": "ana", "channel": None, "disabled_actions": None, "time_zone": None}
+    assert of_run(runtime(given), adapt, None) == Context(user_id="ana")
+    form = {"user_id": "ana", "incognito": "false", "max_steps": "3", "disabled_actions": ("Finish",)}
+    assert of_run(runtime(form), adapt, None) == Context(
+        user_id="ana", max_steps=3, disabled_actions=["Finish"]
+    )
+
+
 def test_the_authenticated_user_wins_over_the_clients() -> None:
     assert of_run(runtime({"user_id": "eve"}, "ana"), adapt, "solo").user_id == "ana"
     assert of_run(runtime({"user_id": "eve"}), adapt, "solo").user_id == "eve"
@@ -35,7 +44,14 @@ def test_the_authenticated_user_wins_over_the_clients() -> None:
 
 
 def test_without_a_user_the_run_fails_closed() -> None:
-    for given in (None, {"user_id": ""}, {"user_id": "  "}, {"user_id": "x" * 201}, {"user_id": 7}):
+    for given in (
+        None,
+        {"user_id": ""},
+        {"user_id": "  "},
+        {"user_id": "x" * 201},
+        {"user_id": 7},
+        {"user_id": "\ud800"},
+    ):
         with pytest.raises(NotAllowed, match="user"):
             of_run(runtime(given), adapt, None)
 
@@ -43,6 +59,14 @@ def test_without_a_user_the_run_fails_closed() -> None:
 @pytest.mark.parametrize(
     ("values", "code"),
     [
+        ({"language": 5}, "bad_setting"),
+        ({"time_zone": 5}, "bad_setting"),
+        ({"disabled_actions": "Finish"}, "bad_setting"),
+        ({"disabled_actions": [5]}, "bad_setting"),
+        ({"channel": ["web"]}, "bad_setting"),
+        ({"incognito": "perhaps"}, "bad_setting"),
+        ({"max_steps": 2.5}, "bad_setting"),
+        ({"persona": "\ud800"}, "bad_setting"),
         ({"language": "klingon"}, "unknown_language"),
         ({"time_zone": "Mars/Olympus"}, "unknown_time_zone"),
         ({"time_zone": "../etc/passwd"}, "unknown_time_zone"),
@@ -53,6 +77,6 @@ def test_without_a_user_the_run_fails_closed() -> None:
 )
 def test_what_cannot_be_used_is_refused_in_one_line(values: dict[str, Any], code: str) -> None:
     with pytest.raises(InputRefused) as refused:
-        check(Context(user_id="ana", **values))
+        of_run(runtime({"user_id": "ana", **values}), adapt, None)
     assert refused.value.code == code
     assert "\n" not in refused.value.text("pt") and "\n" not in refused.value.text("en")
