@@ -3,20 +3,18 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from thoughtcycle.memory.postings import Postings
-from thoughtcycle.memory.ranking import FLOOR, fuse
+from thoughtcycle.memory.ranking import FLOOR, Keywords, fuse
 from thoughtcycle.memory.records import Kind, MemoryRecord, Vector
 from thoughtcycle.memory.storage.base import Feed
+from thoughtcycle.memory.vectors import Vectors
 from thoughtcycle.memory.words import terms
 
 _NEAREST = 128
-"""Vectors looked at per query; a memory has one per search key."""
-_MANY = 20
-"""Vectors from which on their mean says something about the model."""
+"""Vectors, and keyword matches, looked at per query; a memory has one vector per search key."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Entry:
-    number: int
+    memory: str
     kind: Kind | None
     vectors: dict[int, list[int]]
     """Dimension → row numbers."""
@@ -47,21 +45,20 @@ class SpaceIndex:
         self.number = 0
         self.hidden: dict[str, str | None] = {}
         """Ids of hidden memories, with the reason."""
-        self._entries: dict[str, _Entry] = {}
-        self._ids: dict[int, str] = {}
+        self._slots: dict[str, int] = {}
+        self._entries: list[_Entry | None] = []
+        self._free: list[int] = []
         self._postings = Postings()
-        self._dense: dict[int, Any] = {}
-        self._sums: dict[int, np.ndarray] = {}
-        self._keys: dict[int, tuple[int, str]] = {}
-        self._next = 0
+        self._vectors: dict[int, Vectors] = {}
+        self._keys: dict[int, dict[int, tuple[int, str]]] = defaultdict(dict)
 
     def __len__(self) -> int:
         """How many memories can be found."""
-        return len(self._entries)
+        return len(self._slots)
 
     def apply(self, feed: Feed) -> None:
         """Brings the index up to `feed.number`: each memory in the feed replaces what was known of it."""
-        self._remove([record.id for record in feed.records if record.id in self._entries])
+        self._remove([record.id for record in feed.records if record.id in self._slots])
         vectors = defaultdict(list)
         for vector in feed.vectors:
             vectors[vector.memory].append(vector)
@@ -84,85 +81,98 @@ class SpaceIndex:
         """The `limit` most relevant active memories, best first; those below `floor` are not related."""
         among = None
         if kinds is not None:
-            among = {entry.number for entry in self._entries.values() if entry.kind in kinds}
-        dense, nearest, mean = self._nearest(vector, among)
-        scores = fuse(dense, self._postings.search(terms(query), among), mean=mean, floor=floor)
-        best = sorted(scores, key=lambda id: (-scores[id], id))[:limit]
-        return [Found(self._ids[id], scores[id], nearest.get(id)) for id in best]
+            among = np.array([entry is not None and entry.kind in kinds for entry in self._entries], np.bool_)
+        words = _best(self._postings.search(terms(query), among), max(_NEAREST, limit))
+        cosines, nearest, mean = self._nearest(vector, among, words.documents.tolist(), limit)
+        slots = np.array(list(dict.fromkeys([*cosines, *words.documents.tolist()])), np.int64)
+        place = {slot: at for at, slot in enumerate(slots.tolist())}
+        share, coverage = np.zeros(len(slots)), np.zeros(len(slots))
+        at = [place[slot] for slot in words.documents.tolist()]
+        share[at], coverage[at] = words.share, words.coverage
+        dense = np.array([cosines.get(slot, np.nan) for slot in slots.tolist()], np.float64)
+        relevance = fuse(dense, share, coverage, mean=mean, floor=floor)
+        order = np.lexsort((slots, -relevance))[:limit].tolist()
+        return [
+            Found(self._entry(int(slots[at])).memory, float(relevance[at]), nearest.get(int(slots[at])))
+            for at in order
+            if relevance[at] > 0
+        ]
 
     def _nearest(
-        self, vector: np.ndarray | None, among: Collection[int] | None
+        self, vector: np.ndarray | None, among: np.ndarray | None, also: Iterable[int], limit: int
     ) -> tuple[dict[int, float], dict[int, str], float]:
-        """Memory → best cosine, memory → text of that vector, and the query's mean cosine."""
-        index = self._dense.get(vector.size) if vector is not None else None
-        if vector is None or index is None or not index.ntotal:
+        """Slot → best cosine (the nearest and `also`), slot → key of that vector, the query's mean cosine."""
+        vectors = self._vectors.get(vector.size) if vector is not None else None
+        if vector is None or vectors is None or not len(vectors):
             return {}, {}, 0.0
-        wanted = None
+        dimension, rows = vector.size, None
         if among is not None:
-            entries = (entry for entry in self._entries.values() if entry.number in among)
-            wanted = _selection(row for entry in entries for row in entry.vectors.get(vector.size, ()))
-        cosines, rows_found = index.search(vector.reshape(1, -1), min(_NEAREST, index.ntotal), params=wanted)
-        dense: dict[int, float] = {}
+            entries = (self._entry(slot) for slot in np.flatnonzero(among).tolist())
+            rows = [row for entry in entries for row in entry.vectors.get(dimension, ())]
+        found = vectors.nearest(vector, max(_NEAREST, 2 * limit), rows)
+        more = [row for slot in also for row in self._entry(slot).vectors.get(dimension, ())]
+        missing = np.array([row for row in more if row not in found], np.int64)
+        if len(missing):
+            found |= zip(missing.tolist(), vectors.cosines(vector, missing).tolist(), strict=True)
+        keys = self._keys[dimension]
+        cosines: dict[int, float] = {}
         nearest: dict[int, str] = {}
-        for cosine, row in zip(cosines[0].tolist(), rows_found[0].tolist(), strict=True):
-            if row >= 0 and self._keys[row][0] not in dense:
-                number, text = self._keys[row]
-                dense[number], nearest[number] = cosine, text
-        mean = float(vector @ self._sums[vector.size]) / index.ntotal if index.ntotal >= _MANY else 0.0
-        return dense, nearest, mean
+        for row, cosine in found.items():
+            if row in keys and cosine > cosines.get(keys[row][0], -2.0):
+                slot, nearest[slot] = keys[row]
+                cosines[slot] = cosine
+        return cosines, nearest, vectors.mean(vector)
 
     def _add(self, records: Sequence[MemoryRecord], vectors: dict[str, list[Vector]]) -> None:
-        rows: dict[int, list[tuple[int, np.ndarray]]] = defaultdict(list)
+        new: dict[int, list[tuple[int, Vector]]] = defaultdict(list)
         for record in records:
-            number = self._number()
-            own: dict[int, list[int]] = defaultdict(list)
+            slot = self._slot(_Entry(record.id, record.kind, defaultdict(list)))
+            self._postings.add(slot, (record.text, *record.bindings))
             for vector in vectors.get(record.id, ()):
-                data = np.frombuffer(vector.data, dtype="<f4")
-                row = self._number()
-                self._keys[row] = (number, vector.text)
-                own[data.size].append(row)
-                rows[data.size].append((row, data))
-            self._entries[record.id] = _Entry(number, record.kind, dict(own))
-            self._ids[number] = record.id
-            self._postings.add(number, (record.text, *record.bindings))
-        for dimension, pairs in rows.items():
-            numbers = np.array([row for row, _ in pairs], dtype=np.int64)
-            matrix = np.ascontiguousarray([data for _, data in pairs], dtype=np.float32)
-            self._flat(dimension).add_with_ids(matrix, numbers)
-            self._sums[dimension] += matrix.sum(axis=0, dtype=np.float64)
+                new[len(vector.data) // 4].append((slot, vector))
+        for dimension, pairs in new.items():
+            if dimension not in self._vectors:
+                self._vectors[dimension] = Vectors(dimension)
+            data = b"".join(vector.data for _, vector in pairs)
+            rows = self._vectors[dimension].add(np.frombuffer(data, dtype="<f4").reshape(-1, dimension))
+            for row, (slot, vector) in zip(rows, pairs, strict=True):
+                self._keys[dimension][row] = (slot, vector.text)
+                self._entry(slot).vectors[dimension].append(row)
 
     def _remove(self, memories: Iterable[str]) -> None:
         rows: dict[int, list[int]] = defaultdict(list)
         for memory in memories:
-            entry = self._entries.pop(memory)
-            del self._ids[entry.number]
-            self._postings.remove(entry.number)
-            for dimension, own in entry.vectors.items():
+            slot = self._slots.pop(memory)
+            for dimension, own in self._entry(slot).vectors.items():
                 rows[dimension] += own
+            self._entries[slot] = None
+            self._free.append(slot)
+            self._postings.remove(slot)
         for dimension, own in rows.items():
-            index = self._dense[dimension]
+            self._vectors[dimension].remove(own)
             for row in own:
-                del self._keys[row]
-                self._sums[dimension] -= index.reconstruct(row)
-            index.remove_ids(np.array(own, dtype=np.int64))
+                del self._keys[dimension][row]
 
-    def _flat(self, dimension: int) -> Any:
-        """The exact inner-product index for vectors of this dimension."""
-        if dimension not in self._dense:
-            import faiss  # heavy: loaded by the first search that needs it, not by every command
+    def _slot(self, entry: _Entry) -> int:
+        if self._free:
+            slot = self._free.pop()
+            self._entries[slot] = entry
+        else:
+            slot = len(self._entries)
+            self._entries.append(entry)
+        self._slots[entry.memory] = slot
+        return slot
 
-            self._dense[dimension] = faiss.IndexIDMap2(faiss.IndexFlatIP(dimension))
-            self._sums[dimension] = np.zeros(dimension, dtype=np.float64)
-        return self._dense[dimension]
-
-    def _number(self) -> int:
-        self._next += 1
-        return self._next
+    def _entry(self, slot: int) -> _Entry:
+        entry = self._entries[slot]
+        if entry is None:
+            raise LookupError(slot)
+        return entry
 
 
-def _selection(rows: Iterable[int]) -> Any:
-    """Search parameters that look at these rows only."""
-    import faiss
-
-    parameters: Any = faiss.SearchParameters  # its declared signature lacks `sel`
-    return parameters(sel=faiss.IDSelectorBatch(np.array(list(rows), dtype=np.int64)))
+def _best(words: Keywords, most: int) -> Keywords:
+    """Those of the highest share."""
+    if len(words.documents) <= most:
+        return words
+    kept = np.argpartition(-words.share, most)[:most]
+    return Keywords(words.documents[kept], words.share[kept], words.coverage[kept])

@@ -1,17 +1,20 @@
 """How well a memory answers a query: fusion of dense and keyword evidence, then weight and recency (pure)."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import exp, log
+
+import numpy as np
+import numpy.typing as npt
 
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.memory.words import Term, terms
 
 FLOOR = 0.25
 """Evidence below which a memory has nothing to do with the query: one of four rare words, or cosine 0.33."""
-LEXICAL = 0.35
-"""Share of keywords in the order of hits, where there are vectors too."""
+TRUST = 8.0
+"""Weight of keywords against cosines, to be multiplied with the share that the best keyword match reaches."""
 DENSE_FROM, DENSE_TO = 0.2, 0.7
 """Cosines that count as no and as full evidence; unrelated sentences lie around 0.0 to 0.3."""
 CROWDED = 0.5
@@ -22,16 +25,21 @@ FADING = 0.1
 _FEW_TERMS = 3
 _SMALL_SPACE = 50
 _K1, _B = 1.2, 0.75
+MOST_SATURATED = _K1 + 1
+"""What `saturation` comes near for a word that is said again and again."""
+
+Scores = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class KeywordScore:
-    """Keyword evidence for one memory."""
+class Keywords:
+    """Keyword evidence for some documents."""
 
-    bm25: float
-    """Comparable within one query only."""
-    coverage: float
-    """Share of the query's weight of words that matched, in [0, 1]."""
+    documents: npt.NDArray[np.integer]
+    share: npt.NDArray[np.floating]
+    """BM25 as a share of what it would be if every word of the query were said again and again, in [0, 1]."""
+    coverage: npt.NDArray[np.floating]
+    """Share of the query's weight of words that matched, in [0, 1]; see `whole`."""
 
 
 def idf(documents: int, containing: int) -> float:
@@ -44,10 +52,11 @@ def idf(documents: int, containing: int) -> float:
     return log(1 + (size - min(found, size) + 0.5) / (found + 0.5))
 
 
-def saturation(frequency: float, length: int, mean_length: float) -> float:
+def saturation(frequency: Scores, length: Scores, mean_length: float) -> Scores:
     """BM25's factor of a term's frequency, length-normalised (Robertson & Zaragoza 2009, k1 1.2, b 0.75)."""
-    norm = 1 - _B + _B * length / mean_length if mean_length else 1.0
-    return frequency * (_K1 + 1) / (frequency + _K1 * norm)
+    norm = 1 - _B + _B * length / max(mean_length, 1e-9)
+    factor: Scores = (frequency * MOST_SATURATED / (frequency + _K1 * norm)).astype(np.float32)
+    return factor
 
 
 def whole(weights: Sequence[float]) -> float:
@@ -58,44 +67,44 @@ def whole(weights: Sequence[float]) -> float:
     return sum(sorted(weights, reverse=True)[:_FEW_TERMS])
 
 
-def dense_evidence(cosine: float, mean: float = 0.0) -> float:
-    """A cosine as evidence in [0, 1]; `mean` is the query's mean cosine over the whole space."""
+def dense_evidence(cosine: npt.ArrayLike, mean: float = 0.0) -> npt.NDArray[np.floating]:
+    """Cosines as evidence: 0 where they say nothing, 1 where all, and beyond.
+
+    `mean` is the query's mean cosine over the whole space.
+    """
     start = mean if mean > CROWDED else DENSE_FROM
     end = max(DENSE_TO, (1 + start) / 2)
-    return min(1.0, max(0.0, (cosine - start) / (end - start)))
+    return (np.asarray(cosine) - start) / (end - start)
 
 
 def fuse(
-    dense: Mapping[int, float],
-    keywords: Mapping[int, KeywordScore],
+    cosines: npt.NDArray[np.floating],
+    share: npt.NDArray[np.floating],
+    coverage: npt.NDArray[np.floating],
     *,
     mean: float = 0.0,
     floor: float = FLOOR,
-) -> dict[int, float]:
-    """Memory → relevance in [0, 1], for those whose evidence reaches `floor`.
+) -> npt.NDArray[np.floating]:
+    """Relevance in [0, 1] of each candidate; 0 for those whose evidence does not reach `floor`.
 
-    Evidence is absolute (the better of dense and keyword evidence), so that a lone hit is not relevant just
-    for being the best; the order comes from a min-max blend of cosines and BM25, which beats rank fusion.
+    A cosine may be nan: there is none. Evidence is absolute (the better of dense and keyword evidence), so
+    that a lone hit is not relevant just for being the best. The order comes from a sum in which keywords
+    count the more, the more of the query the best keyword match says: that tells whether the answer is
+    likely to repeat the question's words. Both halves are absolute, because stretching each to its own best
+    makes a poor half as loud as a good one (docs/measurements.md, Retrieval).
     """
-    evidence = {id: score.coverage for id, score in keywords.items()}
-    for id, cosine in dense.items():
-        evidence[id] = max(dense_evidence(cosine, mean), evidence.get(id, 0.0))
-    passed = [id for id, value in evidence.items() if value >= floor and value > 0]
-    cosines = _stretched({id: dense[id] for id in passed if id in dense})
-    best = max((keywords[id].bm25 for id in passed if id in keywords), default=0.0)
-    share = 0.0 if not best else LEXICAL if cosines else 1.0
-    blend = {id: share * _part(keywords, id, best) + (1 - share) * cosines.get(id, 0.0) for id in passed}
-    return {id: evidence[id] * (0.5 + 0.5 * blend[id]) for id in passed}
-
-
-def _part(keywords: Mapping[int, KeywordScore], id: int, best: float) -> float:
-    return keywords[id].bm25 / best if best and id in keywords else 0.0
-
-
-def _stretched(values: Mapping[int, float]) -> dict[int, float]:
-    """Min-max normalised; all 1 when they do not differ."""
-    low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
-    return {id: (value - low) / (high - low) if high > low else 1.0 for id, value in values.items()}
+    if not len(cosines):
+        return np.zeros(0)
+    dense = np.nan_to_num(dense_evidence(cosines, mean), nan=0.0)
+    evidence = np.maximum(coverage, np.clip(dense, 0.0, 1.0))
+    passed = (evidence >= floor) & (evidence > 0)
+    if not passed.any():
+        return np.zeros(len(cosines))
+    score = dense + TRUST * share.max() * share
+    best, least = score[passed].max(), score[passed].min()
+    place = (score - least) / (best - least) if best > least else np.ones(len(score))
+    relevance: npt.NDArray[np.floating] = np.where(passed, evidence[passed].max() * (0.5 + 0.5 * place), 0.0)
+    return relevance
 
 
 def strength(record: MemoryRecord, now: datetime) -> float:

@@ -1,12 +1,14 @@
 """Fusion, floor, strength and the bounded rerank, as tables."""
 
+from collections.abc import Sequence
 from datetime import timedelta
+from math import nan
 
+import numpy as np
 import pytest
 
 from support.memories import START, record
 from thoughtcycle.memory.ranking import (
-    KeywordScore,
     best_key,
     dense_evidence,
     fuse,
@@ -18,9 +20,15 @@ from thoughtcycle.memory.ranking import (
 from thoughtcycle.memory.words import terms
 
 
+def fused(rows: Sequence[tuple[float, float, float]], **options: float) -> list[float]:
+    """Relevance of candidates given as (cosine, share, coverage)."""
+    cosines, share, coverage = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    return fuse(cosines, share, coverage, **options).tolist()  # type: ignore[no-any-return]
+
+
 @pytest.mark.parametrize(
     ("cosine", "mean", "expected"),
-    [(0.2, 0.0, 0.0), (0.45, 0.0, 0.5), (0.7, 0.0, 1.0), (0.9, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.8, 0.8, 0.0)],
+    [(0.2, 0.0, 0.0), (0.45, 0.0, 0.5), (0.7, 0.0, 1.0), (0.95, 0.0, 1.5), (-0.3, 0.0, -1), (0.8, 0.8, 0.0)],
 )
 def test_a_cosine_is_evidence_only_beyond_what_is_usual(cosine: float, mean: float, expected: float) -> None:
     assert dense_evidence(cosine, mean) == pytest.approx(expected)
@@ -32,25 +40,46 @@ def test_a_model_that_finds_everything_alike_still_tells_a_match() -> None:
 
 
 def test_a_lone_hit_is_not_relevant_for_being_the_best() -> None:
-    assert fuse({1: 0.3}, {}) == {}
-    assert fuse({1: 0.6}, {}) == {1: pytest.approx(0.8)}
-    assert fuse({}, {1: KeywordScore(3.0, 0.1)}) == {}
-    assert fuse({}, {1: KeywordScore(0.1, 1.0)}) == {1: 1.0}
-    assert fuse({}, {}) == {}
+    assert fused([(0.3, 0, 0)]) == [0]
+    assert fused([(0.6, 0, 0)]) == [pytest.approx(0.8)]
+    assert fused([(nan, 0.9, 0.1)]) == [0]
+    assert fused([(nan, 0.1, 1.0)]) == [1]
+    assert fused([]) == []
 
 
 def test_either_kind_of_evidence_suffices_and_both_rank_first() -> None:
-    dense = {1: 0.6, 2: 0.6, 3: 0.1}
-    words = {1: KeywordScore(2.0, 0.8), 3: KeywordScore(2.0, 0.8)}
-    relevance = fuse(dense, words)
-    assert sorted(relevance, key=lambda id: -relevance[id]) == [1, 2, 3]
-    assert all(0 <= value <= 1 for value in relevance.values())
+    first, second, third, none = fused([(0.6, 0.5, 0.8), (0.6, 0, 0), (0.1, 0.5, 0.8), (0.1, 0, 0)])
+    assert first > max(second, third) >= min(second, third) > none == 0
+    assert first <= 1
+
+
+def test_keywords_count_the_more_the_more_of_the_query_the_best_of_them_says() -> None:
+    near = (0.6, 0.0, 0.0)
+    told, hinted = (0.3, 0.5, 0.5), (0.3, 0.2, 0.5)
+    first, second = fused([near, told])
+    assert second > first
+    first, second = fused([near, hinted])
+    assert first > second
+
+
+def test_what_has_no_vector_competes_by_its_words() -> None:
+    first, second = fused([(nan, 0.5, 0.8), (0.5, 0.0, 0.0)])
+    assert first > second > 0
 
 
 def test_the_floor_can_be_lowered_and_raised() -> None:
-    dense = {1: 0.3, 2: 0.5}
-    assert set(fuse(dense, {}, floor=0.0)) == {1, 2}
-    assert set(fuse(dense, {}, floor=0.9)) == set()
+    rows = [(0.3, 0, 0), (0.5, 0, 0), (0.1, 0, 0)]
+    assert [value > 0 for value in fused(rows, floor=0.0)] == [True, True, False]
+    assert fused(rows, floor=0.9) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_relevance_stays_between_nothing_and_all(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    rows = chance.uniform((-1, 0, 0), (1, 1, 1), (50, 3))
+    rows[chance.random(50) < 0.2, 0] = nan
+    relevance = fuse(*rows.T, mean=float(chance.random()), floor=float(chance.random()))
+    assert ((relevance >= 0) & (relevance <= 1)).all()
 
 
 def test_a_rare_word_weighs_more_and_a_small_space_says_nothing_of_rarity() -> None:
