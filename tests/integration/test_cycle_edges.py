@@ -160,3 +160,17 @@ async def test_a_command_is_kept_as_it_was_understood(tmp_path: Path) -> None:
     async with lab(tmp_path) as cycle:
         await talk(cycle.graph, HumanMessage("  /lembrar\x00 nome "))
         assert [message for message, _ in await told(cycle)] == ["/lembrar nome"]
+
+
+@pytest.mark.spec("BY-1")
+async def test_regenerating_an_older_reply_abandons_what_came_after_it(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await talk(cycle.graph, HumanMessage("Olá!"))
+        await talk(cycle.graph, HumanMessage("Moro em Recife"))
+        states = [state async for state in cycle.graph.aget_state_history(HERE)]
+        first = [state for state in states if state.next == ("Finish",)][-1]
+        ana = Context(user_id="ana", language="pt")
+        await cycle.graph.ainvoke(None, first.config, context=ana)
+        assert [message for message, _ in await told(cycle)] == ["Olá!"] and await known(cycle) == []
+        await talk(cycle.graph, HumanMessage("Bom dia"), config=states[0].config)
+        assert await known(cycle) == ["Mora em Recife"]
