@@ -16,9 +16,10 @@ _LAST_STEPS = 4
 """Super-steps that closing takes: router, ending action, remember, and one to spare."""
 
 
-def decide_by_rules(view: View) -> str | None:
-    """The enabled action that the rules call for most; the first of equals."""
-    return max(view.actions, key=lambda card: card.urgency).name if view.actions else None
+def decide_by_rules(view: View) -> str:
+    """The enabled action that the rules call for most, the first of equals; "" where they call for none."""
+    called = [card for card in view.actions if card.urgency > 0]
+    return max(called, key=lambda card: card.urgency).name if called else ""
 
 
 DECIDE = Question(name="router#ask", role="reasoning_heavy", schema=str, by_rules=decide_by_rules)

@@ -16,7 +16,9 @@ def answer_by_rules(view: View) -> str:
     if told.social and not told.facts and idle:
         parts.append(action.say(view.language, f"rules.{told.social}", persona=view.persona))
     parts += _deeds(view, action)
-    if told.beyond and idle:
+    if told.facts and not any(did(view, name) for name in ("MemorySave", "MemoryUpdate")):
+        parts.append(action.say(view.language, "rules.unkept"))
+    elif told.beyond and idle:
         parts.append(action.say(view.language, "rules.beyond"))
     return " ".join(parts) or action.say(view.language, "rules.heard")
 

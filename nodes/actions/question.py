@@ -7,6 +7,9 @@ from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.told import did, found_now, heard, topics
 from thoughtcycle.nodes.turn import Turn
 
+_LAST_RESORT = 0.05
+"""Below Finish: ends the cycle where that one is switched off."""
+
 
 def question_by_rules(view: View) -> str:
     """A question about what was looked for and not found."""
@@ -32,7 +35,7 @@ class AskQuestion(Action[None]):
     def urgency(self, view: View) -> float:
         told = heard(view)
         missing = bool(told.asked or told.forget) and did(view, "MemorySearch") and not found_now(view)
-        return 0.5 if missing and not did(view, "MemoryDelete") and not told.facts else 0.0
+        return 0.5 if missing and not did(view, "MemoryDelete") and not told.facts else _LAST_RESORT
 
     async def act(self, given: None, turn: Turn) -> Outcome:
         return Outcome(self.say(turn.language, "outcome"))

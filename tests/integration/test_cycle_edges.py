@@ -174,3 +174,21 @@ async def test_regenerating_an_older_reply_abandons_what_came_after_it(tmp_path:
         assert [message for message, _ in await told(cycle)] == ["Olá!"] and await known(cycle) == []
         await talk(cycle.graph, HumanMessage("Bom dia"), config=states[0].config)
         assert await known(cycle) == ["Mora em Recife"]
+
+
+@pytest.mark.spec("TC-3", "TC-5")
+@pytest.mark.parametrize("text", ["Olá!", "Meu nome é Pedro"])
+async def test_without_finish_the_rules_end_with_a_question_or_say_so(text: str, tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        for off, end in ((["Finish"], "Question"), (["Finish", "Question"], None)):
+            values = await talk(cycle.graph, HumanMessage(text), disabled_actions=off)
+            ran = [step["action"] for step in values["steps"]]
+            assert ran[-1:] == [end] if end else not {"MemoryDelete", "MemorySearch"} & set(ran)
+            assert len(ran) <= 2 and replies(values)
+
+
+@pytest.mark.spec("BY-10")
+async def test_rules_say_that_an_incognito_chat_keeps_nothing(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        values = await talk(cycle.graph, HumanMessage("Meu nome é Pedro"), incognito=True)
+        assert "desligado" in replies(values) and await known(cycle) == []
