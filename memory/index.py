@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
-from thoughtcycle.memory.postings import Postings
+from thoughtcycle.memory.postings import Postings, grown
 from thoughtcycle.memory.ranking import FLOOR, Keywords, fuse
 from thoughtcycle.memory.records import Kind, MemoryRecord, Vector
 from thoughtcycle.memory.storage.base import Feed
@@ -15,6 +16,8 @@ from thoughtcycle.memory.words import terms
 
 _NEAREST = 128
 """Vectors, and keyword matches, looked at per query; a memory has one vector per search key."""
+_KINDS: dict[Kind | None, int] = {None: 1, "bio": 2, "pref": 3, "emo": 4, "obj": 5}
+"""As small numbers; 0 stands for a slot that is free."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,27 @@ class Found:
     """Text of its nearest vector, where that was near enough to count."""
 
 
+@dataclass
+class _Dense:
+    """The vectors of one dimension, and whose they are."""
+
+    vectors: Vectors
+    slots: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(64, np.int32))
+    """Row → number of its memory plus 1; 0: nobody's."""
+    texts: dict[int, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
-class _Entry:
-    memory: str
-    kind: Kind | None
-    vectors: dict[int, list[int]]
-    """Dimension → row numbers."""
+class _Near:
+    """The memories nearest to a query, each once."""
+
+    slots: npt.NDArray[np.integer]
+    cosines: npt.NDArray[np.floating]
+    rows: npt.NDArray[np.integer]
+    mean: float
+
+
+_FAR = _Near(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int64), 0.0)
 
 
 class SpaceIndex:
@@ -46,11 +64,13 @@ class SpaceIndex:
         self.hidden: dict[str, str | None] = {}
         """Ids of hidden memories, with the reason."""
         self._slots: dict[str, int] = {}
-        self._entries: list[_Entry | None] = []
+        self._ids: dict[int, str] = {}
+        self._rows: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        """Slot → dimension and row of each of its vectors."""
         self._free: list[int] = []
+        self._kinds = np.zeros(64, np.int8)
         self._postings = Postings()
-        self._vectors: dict[int, Vectors] = {}
-        self._keys: dict[int, dict[int, tuple[int, str]]] = defaultdict(dict)
+        self._dense: dict[int, _Dense] = {}
 
     def __len__(self) -> int:
         """How many memories can be found."""
@@ -81,93 +101,88 @@ class SpaceIndex:
         """The `limit` most relevant active memories, best first; those below `floor` are not related."""
         among = None
         if kinds is not None:
-            among = np.array([entry is not None and entry.kind in kinds for entry in self._entries], np.bool_)
+            among = np.isin(self._kinds, [_KINDS[kind] for kind in kinds])
         words = _best(self._postings.search(terms(query), among), max(_NEAREST, limit))
-        cosines, nearest, mean = self._nearest(vector, among, words.documents.tolist(), limit)
-        slots = np.array(list(dict.fromkeys([*cosines, *words.documents.tolist()])), np.int64)
-        place = {slot: at for at, slot in enumerate(slots.tolist())}
-        share, coverage = np.zeros(len(slots)), np.zeros(len(slots))
-        at = [place[slot] for slot in words.documents.tolist()]
+        near = self._nearest(vector, among, words.documents, max(_NEAREST, 2 * limit))
+        slots = np.union1d(near.slots, words.documents)
+        cosines, share, coverage = np.full((3, len(slots)), [[np.nan], [0.0], [0.0]])
+        cosines[np.searchsorted(slots, near.slots)] = near.cosines
+        at = np.searchsorted(slots, words.documents)
         share[at], coverage[at] = words.share, words.coverage
-        dense = np.array([cosines.get(slot, np.nan) for slot in slots.tolist()], np.float64)
-        relevance = fuse(dense, share, coverage, mean=mean, floor=floor)
-        order = np.lexsort((slots, -relevance))[:limit].tolist()
+        relevance = fuse(cosines, share, coverage, mean=near.mean, floor=floor)
+        order = np.lexsort((slots, -relevance))[:limit]
+        texts = self._dense[vector.size].texts if vector is not None and len(near.slots) else {}
+        keys = dict(zip(near.slots.tolist(), near.rows.tolist(), strict=True))
         return [
-            Found(self._entry(int(slots[at])).memory, float(relevance[at]), nearest.get(int(slots[at])))
-            for at in order
-            if relevance[at] > 0
+            Found(self._ids[slot], value, texts.get(keys.get(slot, -1)))
+            for slot, value in zip(slots[order].tolist(), relevance[order].tolist(), strict=True)
+            if value > 0
         ]
 
     def _nearest(
-        self, vector: np.ndarray | None, among: np.ndarray | None, also: Iterable[int], limit: int
-    ) -> tuple[dict[int, float], dict[int, str], float]:
-        """Slot → best cosine (the nearest and `also`), slot → key of that vector, the query's mean cosine."""
-        vectors = self._vectors.get(vector.size) if vector is not None else None
-        if vector is None or vectors is None or not len(vectors):
-            return {}, {}, 0.0
-        dimension, rows = vector.size, None
+        self,
+        vector: np.ndarray | None,
+        among: npt.NDArray[np.bool_] | None,
+        also: npt.NDArray[np.integer],
+        count: int,
+    ) -> _Near:
+        """The memories of the nearest vectors, and those of the slots `also`."""
+        dense = self._dense.get(vector.size) if vector is not None else None
+        if vector is None or dense is None or not len(dense.vectors):
+            return _FAR
+        owners = dense.slots[: dense.vectors.size]
+        wanted = None
         if among is not None:
-            entries = (self._entry(slot) for slot in np.flatnonzero(among).tolist())
-            rows = [row for entry in entries for row in entry.vectors.get(dimension, ())]
-        found = vectors.nearest(vector, max(_NEAREST, 2 * limit), rows)
-        more = [row for slot in also for row in self._entry(slot).vectors.get(dimension, ())]
-        missing = np.array([row for row in more if row not in found], np.int64)
-        if len(missing):
-            found |= zip(missing.tolist(), vectors.cosines(vector, missing).tolist(), strict=True)
-        keys = self._keys[dimension]
-        cosines: dict[int, float] = {}
-        nearest: dict[int, str] = {}
-        for row, cosine in found.items():
-            if row in keys and cosine > cosines.get(keys[row][0], -2.0):
-                slot, nearest[slot] = keys[row]
-                cosines[slot] = cosine
-        return cosines, nearest, vectors.mean(vector)
+            wanted = np.flatnonzero(np.append(False, among)[owners])
+        rows, cosines = dense.vectors.nearest(vector, count, wanted)
+        named = np.zeros(len(self._kinds) + 1, np.bool_)
+        named[also + 1] = True
+        more = np.flatnonzero(named[owners])
+        rows = np.concatenate((rows, more))
+        cosines = np.concatenate((cosines, dense.vectors.cosines(vector, more)))
+        order = np.argsort(-cosines, kind="stable")
+        slots, first = np.unique(owners[rows[order]], return_index=True)
+        best = order[first[slots > 0]]
+        return _Near(slots[slots > 0] - 1, cosines[best], rows[best], dense.vectors.mean(vector))
 
     def _add(self, records: Sequence[MemoryRecord], vectors: dict[str, list[Vector]]) -> None:
         new: dict[int, list[tuple[int, Vector]]] = defaultdict(list)
         for record in records:
-            slot = self._slot(_Entry(record.id, record.kind, defaultdict(list)))
+            slot = self._free.pop() if self._free else len(self._slots)
+            self._slots[record.id], self._ids[slot] = slot, record.id
+            self._kinds = grown(self._kinds, slot + 1)
+            self._kinds[slot] = _KINDS[record.kind]
             self._postings.add(slot, (record.text, *record.bindings))
             for vector in vectors.get(record.id, ()):
                 new[len(vector.data) // 4].append((slot, vector))
         for dimension, pairs in new.items():
-            if dimension not in self._vectors:
-                self._vectors[dimension] = Vectors(dimension)
+            if dimension not in self._dense:
+                self._dense[dimension] = _Dense(Vectors(dimension))
+            dense = self._dense[dimension]
             data = b"".join(vector.data for _, vector in pairs)
-            rows = self._vectors[dimension].add(np.frombuffer(data, dtype="<f4").reshape(-1, dimension))
+            rows = dense.vectors.add(np.frombuffer(data, dtype="<f4").reshape(-1, dimension))
+            dense.slots = grown(dense.slots, dense.vectors.size)
+            dense.slots[rows] = [slot + 1 for slot, _ in pairs]
             for row, (slot, vector) in zip(rows, pairs, strict=True):
-                self._keys[dimension][row] = (slot, vector.text)
-                self._entry(slot).vectors[dimension].append(row)
+                dense.texts[row] = vector.text
+                self._rows[slot].append((dimension, row))
 
     def _remove(self, memories: Iterable[str]) -> None:
-        rows: dict[int, list[int]] = defaultdict(list)
+        gone: dict[int, list[int]] = defaultdict(list)
         for memory in memories:
             slot = self._slots.pop(memory)
-            for dimension, own in self._entry(slot).vectors.items():
-                rows[dimension] += own
-            self._entries[slot] = None
+            del self._ids[slot]
             self._free.append(slot)
+            self._kinds[slot] = 0
             self._postings.remove(slot)
-        for dimension, own in rows.items():
-            self._vectors[dimension].remove(own)
-            for row in own:
-                del self._keys[dimension][row]
-
-    def _slot(self, entry: _Entry) -> int:
-        if self._free:
-            slot = self._free.pop()
-            self._entries[slot] = entry
-        else:
-            slot = len(self._entries)
-            self._entries.append(entry)
-        self._slots[entry.memory] = slot
-        return slot
-
-    def _entry(self, slot: int) -> _Entry:
-        entry = self._entries[slot]
-        if entry is None:
-            raise LookupError(slot)
-        return entry
+            for dimension, row in self._rows.pop(slot, ()):
+                gone[dimension].append(row)
+        for dimension, rows in gone.items():
+            dense = self._dense[dimension]
+            dense.vectors.remove(rows)
+            dense.slots[rows] = 0
+            for row in rows:
+                del dense.texts[row]
 
 
 def _best(words: Keywords, most: int) -> Keywords:

@@ -66,9 +66,10 @@ class Searching(Engine):
             return embedder.unit(vector)
         if self._embeddings is None or not query.strip():
             return None
-        async with self._spaces.index(user) as index:
-            if not len(index):
-                return None
+        if not self._spaces.filled(user):
+            async with self._spaces.index(user) as index:
+                if not len(index):
+                    return None
         return embedder.unit(await self._embeddings.aembed_query(query[: embedder.LONGEST]))
 
 

@@ -45,6 +45,10 @@ class Spaces:
         while len(self._slots) > self._most:
             self._slots.popitem(last=False)
 
+    def filled(self, space: str) -> bool:
+        """Whether the space's index was seen to hold anything; says nothing of what was written since."""
+        return space in self._slots and len(self._slots[space].index) > 0
+
     async def _catch_up(self, space: str, slot: _Slot) -> None:
         feed = await self._storage.feed(space, slot.index.number, model=self._model)
         if feed.number < slot.index.number:  # another file is in this one's place

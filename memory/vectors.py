@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 Row = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
 MANY = 20
 """Vectors from which on their mean says something about the model."""
 
@@ -52,19 +53,21 @@ class Vectors:
         matrix[places] = 0
         self._free += places
 
-    def nearest(self, vector: Row, count: int, among: Collection[int] | None = None) -> dict[int, float]:
-        """Row → cosine of the `count` nearest rows (`among` these); removed ones may be in it."""
+    def nearest(self, vector: Row, count: int, among: Rows | None = None) -> tuple[Rows, Row]:
+        """Numbers and cosines of the `count` nearest rows (`among` these), best first.
+
+        Removed rows may be among them.
+        """
         parameters = None
         if among is not None:
-            selector = self._faiss.IDSelectorBatch(np.fromiter(among, np.int64, len(among)))
-            parameters = self._faiss.SearchParameters(sel=selector)
+            parameters = self._faiss.SearchParameters(sel=self._faiss.IDSelectorBatch(among))
         # Other threads of OpenMP only wait for one query: on a busy machine they cost milliseconds.
         self._faiss.omp_set_num_threads(1)
         cosines, rows = self._index.search(vector.reshape(1, -1), min(count, self.size), params=parameters)
-        found = zip(rows[0].tolist(), cosines[0].tolist(), strict=True)
-        return {row: cosine for row, cosine in found if row >= 0}
+        found = rows[0] >= 0
+        return rows[0][found], cosines[0][found]
 
-    def cosines(self, vector: Row, rows: npt.NDArray[np.integer] | None = None) -> Row:
+    def cosines(self, vector: Row, rows: Rows | None = None) -> Row:
         """Cosine of each of these rows, or of all."""
         matrix = self._matrix()
         return (matrix if rows is None else matrix[rows]) @ vector

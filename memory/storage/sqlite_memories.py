@@ -68,10 +68,12 @@ def _where_in(
 ) -> Iterator[Any]:
     """Rows of a space whose `column` is one of `values`; SQLite allows only so many at once."""
     wanted = list(dict.fromkeys(values))
+    # Without statistics SQLite takes a space to be small and would read all of it; the + forbids that.
+    owned = "+space" if column == "id" else "space"
     for start in range(0, len(wanted), _CHUNK):
         some = wanted[start : start + _CHUNK]
         marks = ", ".join("?" * len(some))
-        query = f"SELECT {what} WHERE space = ? AND {column} IN ({marks}) {more}"
+        query = f"SELECT {what} WHERE {owned} = ? AND {column} IN ({marks}) {more}"
         yield from db.execute(query, (space, *some))
 
 
