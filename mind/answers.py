@@ -123,6 +123,8 @@ def _json(text: str) -> Any:
         value, end = json.JSONDecoder().raw_decode(text, start.start())
     except json.JSONDecodeError as error:
         raise Unusable(f"not valid JSON: {error.msg} at character {error.pos}") from None
+    except ValueError:  # an integer of thousands of digits
+        raise Unusable("a number has too many digits") from None
     except RecursionError:
         raise Unusable("the JSON is nested too deeply") from None
     if _START.search(text, end):

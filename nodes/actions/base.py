@@ -1,6 +1,7 @@
 """What an action is: a name, what it asks the mind, what it does, what it says."""
 
 import asyncio
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.loader import Language, texts
 
 T = TypeVar("T")
+
+LONGEST_KEY = 2_000
+"""Characters of an action's input that its step keeps whole."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Action(ABC, Generic[T]):
             self.status(turn)
         view = turn.view()
         given = await turn.mind.ask(self.question, view) if self.question else None
-        key = json.loads(json.dumps(self.input_key(given), default=str))  # type: ignore[arg-type]
+        key = _plain(self.input_key(given))  # type: ignore[arg-type]
         if self.question and _ran_before(self.name, key, view.steps):
             outcome = Outcome(self._common(turn, "repeated"))
             return await self._record(turn, view, _step(self.name, key, outcome, "repeated"), outcome, None)
@@ -147,6 +151,15 @@ def as_cycle_message(message: AIMessage, turn: Turn) -> CycleMessage:
         at=turn.services.clock(),
         chat_history=bool(message.additional_kwargs.get("chat_history", True)),
     )
+
+
+def _plain(key: Any) -> Any:
+    """`key` as plain JSON that fits into a state: of a long one its beginning and a digest."""
+    text = json.dumps(key, ensure_ascii=False, default=str)
+    if len(text) <= LONGEST_KEY:
+        return json.loads(text)
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    return f"{text[: LONGEST_KEY // 4]}… ({len(text)}, {digest})"
 
 
 def _step(name: str, key: Any, outcome: Outcome, status: Any) -> Step:

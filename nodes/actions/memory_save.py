@@ -1,9 +1,10 @@
 """MemorySave: keeps what the user explicitly told, each item found later by its bindings (TC-9)."""
 
+import json
 import re
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from thoughtcycle.memory.records import Kind, MemoryDraft, Source, as_text
 from thoughtcycle.mind.base import Question, View
@@ -17,13 +18,36 @@ Binding = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, 
 TypeName = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[\w.+/-]{1,40}$")]
 
 
+def keepable(content: Any) -> Any:
+    """`content` itself, if a database can give it back as it was; ValueError otherwise."""
+    if _deeper(content, DEPTH):
+        raise ValueError(f"content is nested more than {DEPTH} levels deep")
+    json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    return content
+
+
+def _deeper(content: Any, levels: int) -> bool:
+    inner = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    return levels < 0 or any(_deeper(each, levels - 1) for each in inner)
+
+
+def usable(content: Any, longest: int) -> bool:
+    """Whether there is something in it, and not too much to be one memory."""
+    text = as_text(content).strip()
+    return 0 < len(text) <= longest and text not in ("null", "{}", "[]")
+
+
+DEPTH = 20
+Content = Annotated[Any, AfterValidator(keepable)]
+
+
 class SaveItem(BaseModel):
     """One thing to keep, as a mind answers."""
 
     model_config = ConfigDict(extra="ignore")
 
     type: TypeName = "text"
-    content: Any
+    content: Content
     bindings: list[Binding] = Field(default_factory=list, max_length=12)
 
 
@@ -105,7 +129,8 @@ class MemorySave(Action[list[SaveItem]]):
         self.status(turn, "status.writing")
         saved = await turn.memory.save(turn.user, drafts, vectors=vectors)
         records = [item.record for item in saved if item.record.status == "active"]
-        new = [item for item in saved if item.outcome != "known"]
+        cycle = turn.state.get("cycle_id")
+        new = [item for item in saved if item.outcome != "known" or item.record.source.cycle == cycle]
         return Outcome(
             self.say(turn.language, "outcome", count=len(new), known=len(saved) - len(new)),
             "done" if new else "nothing",
@@ -116,9 +141,9 @@ class MemorySave(Action[list[SaveItem]]):
 
 def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
     """The draft of an item; None when there is nothing in it or it is too long to be one memory."""
-    text = as_text(item.content).strip()
-    if not text or text in ("null", "{}", "[]") or len(text) > longest:
+    if not usable(item.content, longest):
         return None
+    text = as_text(item.content).strip()
     known = item if isinstance(item, KnownItem) else None
     return MemoryDraft(
         content=text if isinstance(item.content, str) else item.content,

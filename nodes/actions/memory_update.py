@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from thoughtcycle.memory.records import MemoryRecord, as_text
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.memory_save import Binding
+from thoughtcycle.nodes.actions.memory_save import Binding, Content, usable
 from thoughtcycle.nodes.actions.told import brief_list, did, heard
 from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ class UpdateItem(BaseModel):
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
     id: Annotated[str, StringConstraints(min_length=1, max_length=200)] = Field(alias="_id")
-    content: Any
+    content: Content
     bindings: list[Binding] | None = Field(default=None, max_length=12)
 
 
@@ -79,7 +79,8 @@ class MemoryUpdate(Action[list[UpdateItem]]):
     async def act(self, given: list[UpdateItem], turn: Turn) -> Outcome:
         allowed = {memory["id"] for memory in turn.state.get("recalled", ())}
         longest = turn.services.limits.content_chars
-        items = [item for item in given if item.id in allowed and _usable(item, longest)]
+        wanted = {item.id: item for item in given if item.id in allowed and usable(item.content, longest)}
+        items = list(wanted.values())
         if items:
             self.status(turn, "status.writing")
         tried = [await _update(item, turn) for item in items]
@@ -107,10 +108,6 @@ async def _update(item: UpdateItem, turn: Turn) -> MemoryRecord | None:
             bindings=item.bindings,
             cycle=turn.state.get("cycle_id"),
         )
-    except NotAllowed as refusal:
+    except (NotAllowed, InputRefused) as refusal:
         log.info("update refused: %s", refusal.code)
         return None
-
-
-def _usable(item: UpdateItem, longest: int) -> bool:
-    return 0 < len(as_text(item.content).strip()) <= longest

@@ -1,5 +1,7 @@
 """A cycle where callers, models and crashes misbehave: what was said stays said, and nobody sees too much."""
 
+import asyncio
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
+from support.dialogue import HEAVY, REASON, TALK
+from support.fake_openai import FakeOpenAI, Reply
 from support.graphs import Lab, lab, replies
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, builder, compile_cycle, create_thought_cycle
 from thoughtcycle.nodes.context import Context
@@ -192,3 +196,106 @@ async def test_rules_say_that_an_incognito_chat_keeps_nothing(tmp_path: Path) ->
     async with lab(tmp_path) as cycle:
         values = await talk(cycle.graph, HumanMessage("Meu nome é Pedro"), incognito=True)
         assert "desligado" in replies(values) and await known(cycle) == []
+
+
+@pytest.mark.spec("TC-4", "TC-9", "TC-10", "BY-5")
+@pytest.mark.parametrize(
+    ("action", "answer", "status"),
+    [
+        ("MemorySave", json.dumps([{"content": f"{n} {'x' * 500}"} for n in range(3_000)]), "done"),
+        ("MemorySave", json.dumps([{"content": "x " * 50_000}]), "nothing"),
+        ("MemoryDelete", json.dumps([f"id {n}" for n in range(10_000)]), "refused"),
+        ("MemoryDelete", json.dumps(["' OR 1=1 --", '"; DROP TABLE memories; --']), "refused"),
+        ("MemoryUpdate", json.dumps([{"_id": "../..", "content": "x"}] * 10_000), "refused"),
+    ],
+    ids=["many items", "huge content", "many ids", "quotes", "many updates"],
+)
+async def test_a_boundless_answer_leaves_a_bounded_step(
+    action: str, answer: str, status: str, tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(action, "Finish", model=HEAVY)
+        fake_openai.say(answer, model=REASON)
+        fake_openai.say("Um.", "Dois.", model=TALK)
+        step = (await talk(cycle.graph, HumanMessage("Meu nome é Pedro")))["steps"][0]
+        assert step["status"] == status and len(json.dumps(step)) < 4_000
+        assert len(await known(cycle)) <= 20
+
+
+@pytest.mark.spec("TC-9", "TC-15")
+@pytest.mark.parametrize(
+    "content",
+    ["NaN", '{"a": 1e999}', '"\\ud800"', "[" * 300 + "]" * 300, "9" * 5_000],
+    ids=["not a number", "infinite", "no Unicode", "deep", "many digits"],
+)
+async def test_content_that_cannot_be_kept_is_asked_for_again(
+    content: str, tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say("MemorySave", "Finish", model=HEAVY)
+        fake_openai.say(f'[{{"content": {content}}}]', '[{"content": "Nome: Pedro"}]', model=REASON)
+        fake_openai.say("Guardei.", "Pronto.", model=TALK)
+        await talk(cycle.graph, HumanMessage("Meu nome é Pedro"))
+        assert await known(cycle) == ["Nome: Pedro"]
+
+
+@pytest.mark.spec("TC-10")
+@pytest.mark.parametrize(
+    ("contents", "hide", "expected", "versions"),
+    [
+        (["Nome: Ana", "Nome: Rui"], False, ["Nome: Rui"], 1),
+        ([None], False, ["Nome: Pedro"], 0),
+        (["Nome: Ana"], True, [], 0),
+    ],
+    ids=["twice the same id", "no content", "deleted meanwhile"],
+)
+async def test_an_update_changes_each_memory_once_or_refuses(
+    contents: list[Any],
+    hide: bool,
+    expected: list[str],
+    versions: int,
+    tmp_path: Path,
+    fake_openai: FakeOpenAI,
+) -> None:
+    async with lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say("MemorySave", "Finish", model=HEAVY)
+        fake_openai.say('[{"content": "Nome: Pedro", "bindings": ["nome"]}]', model=REASON)
+        fake_openai.say("Guardei.", "Pronto.", model=TALK)
+        await talk(cycle.graph, HumanMessage("Meu nome é Pedro"))
+        (record,) = await cycle.memory.list("ana")
+        update = json.dumps([{"_id": record.id, "content": content} for content in contents])
+        fake_openai.say("MemoryUpdate", "Finish", model=HEAVY)
+        fake_openai.say(Reply(update, delay=0.5 if hide else 0.0), model=REASON)
+        fake_openai.say("Mudei.", "Fim.", model=TALK)
+        turn = asyncio.create_task(talk(cycle.graph, HumanMessage("Mudou")))
+        if hide:
+            async with asyncio.timeout(10):
+                while [request.model for request in fake_openai.requests].count(REASON) < 2:
+                    await asyncio.sleep(0.01)
+            await cycle.memory.hide("ana", [record.id])
+        values = await turn
+        assert await known(cycle) == expected and replies(values) == "Mudei. Fim."
+        assert len(await cycle.memory.versions("ana", record.id)) == versions
+
+
+@pytest.mark.spec("BY-1")
+async def test_a_step_repeated_after_a_crash_tells_the_same(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        runnable: Any = cycle.graph.builder.nodes["MemorySave"].runnable
+        save, crashes = runnable.afunc, iter([True])
+
+        async def crashing(*args: Any, **kwargs: Any) -> Any:
+            update = await save(*args, **kwargs)
+            if next(crashes, False):
+                raise RuntimeError("power cut")
+            return update
+
+        runnable.afunc = crashing
+        with pytest.raises(RuntimeError):
+            await talk(cycle.graph, HumanMessage("Meu nome é Pedro"))
+        ana = Context(user_id="ana", language="pt")
+        values = await cycle.graph.ainvoke(None, HERE, context=ana)
+        assert replies(dict(values)) == "Guardei: Nome: Pedro. Anotado."
+        (exchange,) = await cycle.memory.conversation("ana", "t")
+        assert [step["status"] for step in exchange.variants[-1].steps] == ["done", "done"]
+        assert len(exchange.variants) == 1 and exchange.progress == ()
