@@ -2,12 +2,15 @@
 
 import errno
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from pymongo import errors as mongo
+from typing import TYPE_CHECKING
 
 from thoughtcycle.prompts.errors import StorageFailed
+
+if TYPE_CHECKING:
+    from pymongo.errors import PyMongoError
 
 _SQLITE_CODES = {
     sqlite3.SQLITE_BUSY: "storage_locked",
@@ -34,6 +37,8 @@ _MONGO_CODES = {
     18: "storage_unavailable",  # AuthenticationFailed
     8000: "storage_unavailable",  # AtlasError: a refused sign-in on Atlas
     14031: "storage_full",  # OutOfDiskSpace
+    64: "storage_unavailable",  # WriteConcernFailed: too few members have the write
+    100: "storage_unavailable",  # UnsatisfiableWriteConcern
 }
 
 
@@ -46,13 +51,24 @@ def sqlite_code(error: sqlite3.Error) -> str | None:
     return None if number is None else _SQLITE_CODES.get(number & 0xFF)
 
 
-def mongo_code(error: mongo.PyMongoError) -> str | None:
+def mongo_code(error: "PyMongoError") -> str | None:
     """The section of errors.md for `error`; None when it is a mistake in our own use of the database."""
+    from pymongo import errors as mongo
+
     if isinstance(error, (mongo.ConnectionFailure, mongo.ConfigurationError)):
         return "storage_unavailable"
+    if isinstance(error, mongo.BulkWriteError):
+        parts = (*error.details.get("writeErrors", ()), *error.details.get("writeConcernErrors", ()))
+        return next((_MONGO_CODES[part["code"]] for part in parts if part["code"] in _MONGO_CODES), None)
     if isinstance(error, mongo.OperationFailure):
         return _MONGO_CODES.get(error.code or 0)
     return None
+
+
+def _mongo_errors() -> "tuple[type[PyMongoError], ...]":
+    """What the driver raises; nothing where it was never imported, which takes a fifth of a second."""
+    loaded = sys.modules.get("pymongo.errors")
+    return () if loaded is None else (loaded.PyMongoError,)
 
 
 @contextmanager
@@ -68,7 +84,7 @@ def translated(place: str) -> Iterator[None]:
         if (code := sqlite_code(error)) is None:
             raise
         raise StorageFailed(code, place=place) from error
-    except mongo.PyMongoError as error:
+    except _mongo_errors() as error:
         if (code := mongo_code(error)) is None:
             raise
         raise StorageFailed(code, place=place) from error

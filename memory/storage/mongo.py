@@ -1,0 +1,153 @@
+"""Storage in MongoDB, correct on a standalone server: every commit is decided by one atomic write."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from pymongo.errors import DocumentTooLarge
+
+from thoughtcycle.memory.records import (
+    Conversation,
+    Cycle,
+    JournalEntry,
+    MemoryRecord,
+    MessageVector,
+    Status,
+    Vector,
+)
+from thoughtcycle.memory.storage import mongo_commit, mongo_memories, mongo_transcript
+from thoughtcycle.memory.storage.base import CycleFeed, Feed, Storage, Write
+from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
+from thoughtcycle.memory.storage.mongo_schema import migrate
+from thoughtcycle.prompts.errors import InputRefused
+
+T = TypeVar("T")
+
+
+class MongoStorage(Storage):
+    """Keeps everything in one database, beside the collections of whoever else uses it.
+
+    Takes an open database; belongs to one event loop. What is being written when a caller is cancelled is
+    still written to the end.
+    """
+
+    def __init__(self, database: Database, place: str) -> None:
+        """`place` names the database in messages."""
+        self._db = database
+        self._place = place
+        self._memories: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._transcripts: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._writing: set[asyncio.Task[Any]] = set()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, url: str, place: str) -> AsyncIterator["MongoStorage"]:
+        """Opens the database that `url` names, creates what is missing, and closes it on leaving."""
+        with translated(place):
+            client = connect(url)
+        try:
+            storage = cls(database_of(client), place)
+            with translated(place):
+                await migrate(storage._db, place)
+            yield storage
+            await storage._written()
+        finally:
+            await asyncio.shield(client.close())
+
+    async def commit(self, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
+        if not writes:
+            return []
+        work = mongo_commit.commit(self._db, space, writes, self._place)
+        return await self._write(work, self._memories.setdefault(space, asyncio.Lock()))
+
+    async def records(self, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
+        return await self._run(mongo_memories.records(self._db, space, ids))
+
+    async def same(
+        self, space: str, *, identities: Collection[str], keys: Collection[str]
+    ) -> list[MemoryRecord]:
+        return await self._run(mongo_memories.same(self._db, space, identities, keys))
+
+    async def versions(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
+        return await self._run(mongo_memories.versions(self._db, space, ids))
+
+    async def of_cycles(self, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
+        return await self._run(mongo_memories.of_cycles(self._db, space, cycles))
+
+    async def listing(
+        self, space: str, statuses: Collection[Status], *, limit: int | None, offset: int
+    ) -> list[MemoryRecord]:
+        return await self._run(mongo_memories.listing(self._db, space, statuses, limit, offset))
+
+    async def vectors(self, space: str, memories: Collection[str]) -> list[Vector]:
+        return await self._run(mongo_memories.vectors(self._db, space, memories))
+
+    async def journal(
+        self, space: str, *, memory: str | None = None, before: int | None = None, limit: int | None = None
+    ) -> list[JournalEntry]:
+        return await self._run(mongo_memories.journal(self._db, space, memory, before, limit))
+
+    async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
+        return await self._run(mongo_memories.feed(self._db, space, after, model))
+
+    async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
+        return await self._write(mongo_transcript.claim(self._db, chat, user, at))
+
+    async def owner(self, chat: str) -> str | None:
+        return await self._run(mongo_transcript.owner(self._db, chat))
+
+    async def add_cycle(self, cycle: Cycle) -> Cycle:
+        work = mongo_transcript.add_cycle(self._db, cycle, self._place)
+        return await self._write(work, self._transcripts.setdefault(cycle.user, asyncio.Lock()))
+
+    async def cycle(self, user: str, id: str) -> Cycle | None:
+        return await self._run(mongo_transcript.get_cycle(self._db, user, id))
+
+    async def amend_cycle(
+        self, user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False
+    ) -> Cycle | None:
+        work = mongo_transcript.amend_cycle(self._db, user, id, change, tip, self._place)
+        return await self._write(work, self._transcripts.setdefault(user, asyncio.Lock()))
+
+    async def open_cycles(
+        self, *, user: str | None = None, chat: str | None = None, before: datetime | None = None
+    ) -> list[Cycle]:
+        return await self._run(mongo_transcript.open_cycles(self._db, user, chat, before))
+
+    async def links(self, user: str, chat: str) -> dict[str, str | None]:
+        return await self._run(mongo_transcript.links(self._db, user, chat))
+
+    async def cycle_feed(self, user: str, after: int, *, model: str | None) -> CycleFeed:
+        return await self._run(mongo_transcript.cycle_feed(self._db, user, after, model))
+
+    async def keep_message_vectors(self, user: str, vectors: Sequence[MessageVector]) -> None:
+        await self._write(mongo_transcript.keep_message_vectors(self._db, user, vectors))
+
+    async def _write(self, work: Coroutine[Any, Any, T], turn: asyncio.Lock | None = None) -> T:
+        """Runs to the end even when the caller is cancelled; `turn` spares writers of one loop a race."""
+        task = asyncio.create_task(self._run(work if turn is None else _in_turn(turn, work)))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+        return await asyncio.shield(task)
+
+    async def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        with translated(self._place):
+            try:
+                return await work
+            except UnicodeEncodeError as error:
+                raise InputRefused("text_not_unicode") from error
+            except DocumentTooLarge as error:
+                raise InputRefused("too_large") from error
+
+    async def _written(self) -> None:
+        """Waits for the writes of callers that were cancelled."""
+        await asyncio.gather(*self._writing, return_exceptions=True)
+
+
+async def _in_turn(turn: asyncio.Lock, work: Coroutine[Any, Any, T]) -> T:
+    async with turn:
+        return await work

@@ -1,0 +1,139 @@
+"""Reading memories, vectors and journal in MongoDB: plain functions of a database.
+
+Each finishes first what somebody left undone in the space, so that no reader sees half a commit for good.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any, get_args
+
+from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, Vector
+from thoughtcycle.memory.storage.base import Feed
+from thoughtcycle.memory.storage.mongo_client import Database, Document
+from thoughtcycle.memory.storage.mongo_commit import MEMORIES, PROVISIONAL
+from thoughtcycle.memory.storage.mongo_documents import (
+    escaped,
+    journal_record,
+    memory_record,
+    vector_record,
+)
+from thoughtcycle.memory.storage.mongo_ledger import find_in
+
+
+async def records(db: Database, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
+    """See Storage.records."""
+    documents = await _documents(db, space, "_id", ids)
+    if any(document["status"] == PROVISIONAL for document in documents):
+        await MEMORIES.settled(db, space)
+        documents = await _documents(db, space, "_id", ids)
+    found = {record.id: record for record in _records(documents)}
+    return [found[id] for id in dict.fromkeys(ids) if id in found]
+
+
+async def same(
+    db: Database, space: str, identities: Collection[str], keys: Collection[str]
+) -> list[MemoryRecord]:
+    """See Storage.same."""
+    await MEMORIES.settled(db, space)
+    found = await _documents(db, space, "identity", identities, {"status": "active"})
+    found += await _documents(db, space, "activeKey", keys)
+    return list({record.id: record for record in _records(found)}.values())
+
+
+async def versions(db: Database, space: str, ids: Collection[str]) -> list[MemoryRecord]:
+    """See Storage.versions."""
+    await MEMORIES.settled(db, space)
+    kept: list[Status] = [status for status in get_args(Status) if status != "erased"]
+    found = _records(await _documents(db, space, "current", ids, {"status": {"$in": kept}}))
+    latest = [(record.valid_to or record.valid_from, record.revision, record) for record in found]
+    return [record for _, _, record in sorted(latest, key=lambda row: row[:2], reverse=True)]
+
+
+async def of_cycles(db: Database, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
+    """See Storage.of_cycles."""
+    await MEMORIES.settled(db, space)
+    shown = {"status": {"$in": ["active", "hidden"]}}
+    return _records(await _documents(db, space, "source.cycle", cycles, shown))
+
+
+async def listing(
+    db: Database, space: str, statuses: Collection[Status], limit: int | None, offset: int
+) -> list[MemoryRecord]:
+    """See Storage.listing."""
+    await MEMORIES.settled(db, space)
+    return await _listing(db, space, statuses, limit, offset)
+
+
+async def _listing(
+    db: Database, space: str, statuses: Collection[Status], limit: int | None, offset: int
+) -> list[MemoryRecord]:
+    if limit == 0:
+        return []  # to MongoDB, no limit at all
+    cursor = db.memories.find({"memoriesId": escaped(space), "status": {"$in": list(statuses)}})
+    cursor = cursor.sort("revision", -1).skip(offset).limit(limit or 0)
+    return _records(await cursor.to_list())
+
+
+async def vectors(db: Database, space: str, memories: Collection[str]) -> list[Vector]:
+    """See Storage.vectors."""
+    query = {"memoriesId": escaped(space)}
+    found = find_in(db.vectors, query, "nosqlId", [escaped(memory) for memory in memories])
+    return [vector_record(document) async for document in found]
+
+
+async def journal(
+    db: Database, space: str, memory: str | None, before: int | None, limit: int | None
+) -> list[JournalEntry]:
+    """See Storage.journal."""
+    await MEMORIES.settled(db, space)
+    query: Document = {"space": escaped(space)}
+    if memory is not None:
+        query["memory"] = escaped(memory)
+    if before is not None:
+        query["number"] = {"$lt": before}
+    if limit == 0:
+        return []  # to MongoDB, no limit at all
+    cursor = db.journal.find(query).sort("number", -1).limit(limit or 0)
+    return [journal_record(document) for document in await cursor.to_list()]
+
+
+async def feed(db: Database, space: str, after: int, model: str | None) -> Feed:
+    """See Storage.feed. What is newer than `number` may be in already; it comes again with the next feed."""
+    number = await MEMORIES.settled(db, space)
+    if number == after:
+        return Feed(number, (), ())
+    if after == 0:
+        found = await _listing(db, space, ("active", "hidden"), None, 0)
+    else:
+        rows = db.journal.find({"space": escaped(space), "number": {"$gt": after}}, {"memory": 1})
+        changed = [row["memory"] for row in await rows.to_list()]
+        found = _records(await _found(db, space, "_id", changed))
+    listed = {id for record in found if record.status == "active" for id in record.vector_ids}
+    keys = await _vectors_of(db, space, found, model, after == 0) if model is not None and listed else []
+    return Feed(number, tuple(found), tuple(key for key in keys if key.id in listed))
+
+
+async def _vectors_of(
+    db: Database, space: str, found: Sequence[MemoryRecord], model: str, everything: bool
+) -> list[Vector]:
+    query: Any = {"memoriesId": escaped(space), "model": escaped(model)}
+    if everything:
+        return [vector_record(document) async for document in db.vectors.find(query)]
+    owners = [escaped(record.id) for record in found if record.status == "active"]
+    return [vector_record(document) async for document in find_in(db.vectors, query, "nosqlId", owners)]
+
+
+async def _documents(
+    db: Database, space: str, field: str, values: Collection[str], more: Document | None = None
+) -> list[Document]:
+    return await _found(db, space, field, [escaped(value) for value in values], more)
+
+
+async def _found(
+    db: Database, space: str, field: str, values: Collection[str], more: Document | None = None
+) -> list[Document]:
+    query = {"memoriesId": escaped(space), **(more or {})}
+    return [document async for document in find_in(db.memories, query, field, values)]
+
+
+def _records(documents: Sequence[Document]) -> list[MemoryRecord]:
+    return [memory_record(document) for document in documents if document["status"] != PROVISIONAL]
