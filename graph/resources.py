@@ -90,9 +90,10 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
             open_checkpointer(settings.url(), keep_turns=settings.limits.keep_turns)
         )
         await memory.sweep()
-        services = Services(
-            memory, await asyncio.to_thread(build_mind, models), settings.limits, settings.user
-        )
+        mind = await asyncio.to_thread(build_mind, models)
+        if isinstance(mind, LLMMind):
+            opening.push_async_callback(mind.aclose)
+        services = Services(memory, mind, settings.limits, settings.user)
         stack.push_async_exit(opening.pop_all())
     return Resources(settings, services, checkpointer)
 

@@ -1,12 +1,11 @@
 """What a deployment sets: the database, the user of a single-user deployment, the limits."""
 
 import getpass
-from pathlib import Path
 from typing import Annotated
 
 from platformdirs import user_data_path
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.prompts.errors import InputRefused
@@ -57,6 +56,8 @@ def load_settings() -> Settings:
         first = error.errors(include_input=False, include_url=False)[0]
         name = "__".join(str(part) for part in first["loc"]).upper()
         raise InputRefused("bad_setting", name=name, expected=first["msg"], value="…") from None
+    except SettingsError:  # of the fields only this one is read as JSON, when it is set as a whole
+        raise InputRefused("bad_setting", name="THOUGHTCYCLE_LIMITS", expected="JSON", value="…") from None
 
 
 def default_db() -> str:
@@ -68,5 +69,5 @@ def login_name() -> str:
     """The operating system's name of whoever runs this; the CLI's default user."""
     try:
         return getpass.getuser()
-    except (KeyError, OSError):
-        return Path.home().name or "local"
+    except (KeyError, OSError):  # a number without a name, as in a container
+        return "local"
