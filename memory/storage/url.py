@@ -32,10 +32,18 @@ def parse_url(url: str) -> DatabaseUrl:
     if url.startswith("sqlite:///"):
         name = url.removeprefix("sqlite:///")
         if name and name != ":memory:" and "\0" not in name and not name.endswith("/"):
-            return DatabaseUrl("sqlite", url, name, Path(name))
+            return DatabaseUrl("sqlite", url, name, _path(name))
     if re.match(r"mongodb(\+srv)?://[^/]", url):
         return DatabaseUrl("mongodb", url, without_user_info(url))
     raise InputRefused("database_url", url=repr(without_user_info(url)))
+
+
+def _path(name: str) -> Path:
+    """`~/` is the user's home; InputRefused where that is unknown."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        raise InputRefused("database_url", url=repr(f"sqlite:///{name}")) from None
 
 
 def without_user_info(url: str) -> str:
