@@ -77,7 +77,7 @@ def read_lines(terminal: bool) -> Iterator[str | ThoughtcycleError]:
     if not terminal:
         for raw in sys.stdin.buffer:
             try:
-                yield raw.decode("utf-8").rstrip("\r\n")
+                yield raw.decode("utf-8-sig").rstrip("\r\n")
             except UnicodeDecodeError:
                 yield InputRefused("message_binary")
         return

@@ -1,9 +1,12 @@
 """The `thoughtcycle` command: what it offers; each command imports what it needs when it runs."""
 
+import io
+import logging
+import os
+import sys
 from typing import Annotated
 
 import typer
-from dotenv import load_dotenv
 
 from thoughtcycle.cli import memories
 from thoughtcycle.cli.options import TEXTS, Db, Json, User, check_language, check_user, put_json, reported
@@ -100,6 +103,15 @@ def config(user: User = None, db: Db = None, as_json: Json = False) -> None:
 
 
 def main() -> None:
-    """Entry point of the `thoughtcycle` script; reads `.env` of the current folder first."""
-    load_dotenv(".env")
+    """Entry point of the `thoughtcycle` script.
+
+    A terminal that lacks a letter gets a substitute; what the program logs is for whoever sets up logging.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    logging.getLogger("thoughtcycle").addHandler(logging.NullHandler())
     app()

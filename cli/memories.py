@@ -43,6 +43,8 @@ async def _find(memory: "Memory", user: str, id: str) -> MemoryRecord:
     """The user's memory of that id or beginning of an id, whatever its status."""
     if (record := await memory.get(user, id)) is not None:
         return record
+    if not id.strip():
+        raise NotAllowed("memory_not_listed", id=repr(id))
     found = [record for record in await memory.list(user, statuses=EVERY) if record.id.startswith(id)]
     if len(found) > 1:
         raise InputRefused("memory_ambiguous", id=repr(id), count=len(found))
@@ -176,7 +178,7 @@ def undo(
     as_json: Json = False,
 ) -> None:
     async def work(memory: "Memory", who: str) -> UndoResult:
-        record = await _find(memory, who, id) if id else None
+        record = await _find(memory, who, id) if id is not None else None
         return await memory.undo(who, record.id if record else None)
 
     result = _with_memory(db, user, work)

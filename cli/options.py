@@ -3,14 +3,20 @@
 import functools
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
+from unicodedata import category
 
 import typer
+from dotenv import load_dotenv
 
 from thoughtcycle.prompts.errors import InputRefused, ThoughtcycleError
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
+
+_CONTROLS = re.compile("[\x7f-\x9f]")
+"""What JSON may hold as it is and a terminal would obey."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,6 +28,36 @@ def ui_language() -> Language:
     return next((language for language in LANGUAGES if wanted.casefold().startswith(language)), "pt")
 
 
+def say(error: ThoughtcycleError) -> None:
+    """The error as one line on stderr."""
+    sys.stderr.write(f"thoughtcycle: {one_line(error.text(ui_language()))}\n")
+
+
+def one_line(text: str) -> str:
+    """`text` as one printable line."""
+    return " ".join(filter(None, map(printable, text.split())))
+
+
+def printable(text: str) -> str:
+    """`text` without the control characters that a terminal would obey."""
+    return "".join(character for character in text if _shown(character))
+
+
+def _shown(character: str) -> bool:
+    """Spaces of all kinds stay, and so do the joiners that emoji and some scripts are written with."""
+    return character.isprintable() or character in "\n\t\u200c\u200d" or category(character) == "Zs"
+
+
+def read_dotenv() -> None:
+    """Reads `.env` of the current folder: before the first text, whose language it may set."""
+    try:
+        load_dotenv(".env")
+    except (OSError, UnicodeDecodeError):
+        say(InputRefused("bad_setting", name=".env", expected="UTF-8"))
+        raise SystemExit(1) from None
+
+
+read_dotenv()
 TEXTS = texts(ui_language(), "cli")
 
 User = Annotated[str | None, typer.Option("--user", help=TEXTS["option.user"])]
@@ -38,9 +74,9 @@ def check_user(user: str | None, configured: str | None) -> str:
     return check(Context(user_id=chosen)).user_id
 
 
-def fail(error: ThoughtcycleError, language: Language | None = None) -> NoReturn:
-    """Says the error in one line on stderr and ends with exit code 1."""
-    sys.stderr.write(f"thoughtcycle: {printable(error.text(language or ui_language()))}\n")
+def fail(error: ThoughtcycleError) -> NoReturn:
+    """Says the error and ends the command with exit code 1."""
+    say(error)
     raise typer.Exit(1)
 
 
@@ -64,17 +100,8 @@ def check_language(language: str) -> str:
     return language
 
 
-def printable(text: str) -> str:
-    """`text` without the control characters that a terminal would obey."""
-    return "".join(character for character in text if character in "\n\t" or character.isprintable())
-
-
-def one_line(text: str) -> str:
-    """`text` as one printable line."""
-    return " ".join(printable(text).split())
-
-
 def put_json(value: Any) -> None:
     """One JSON object as one line on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    sys.stdout.write(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
     sys.stdout.flush()

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import pytest
 
 from support.dialogue import HEAVY, TALK, environment
 from support.fake_openai import FakeOpenAI, Reply, Status
+from thoughtcycle.cli.options import one_line, printable, put_json
+from thoughtcycle.memory.storage.url import parse_url
 
 PYTHON = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
 CLEAN = {
@@ -23,13 +26,18 @@ CLEAN = {
 
 
 def run(
-    *args: str, stdin: bytes | str = "", db: Path | str | None = None, env: dict[str, str] | None = None
+    *args: str,
+    stdin: bytes | str = "",
+    db: Path | str | None = None,
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     options = [] if db is None else ["--db", db if isinstance(db, str) else f"sqlite:///{db}"]
     done = subprocess.run(
         [*PYTHON, *args, *options],
         input=stdin if isinstance(stdin, bytes) else stdin.encode(),
         env=CLEAN | {"THOUGHTCYCLE_USER": "ana"} | (env or {}),
+        cwd=cwd,
         capture_output=True,
         timeout=60,
         check=False,
@@ -94,6 +102,39 @@ def test_another_user_sees_and_changes_nothing(filled: Path) -> None:
         assert first["id"] in refused(run("memories", *command, "--user", "eve", db=filled))
 
 
+def test_an_empty_id_names_no_memory(tmp_path: Path) -> None:
+    db = tmp_path / "m.db"
+    run("chat", stdin="Meu nome é Pedro\n", db=db)
+    for command in (("delete", ""), ("undo", ""), ("edit", " ", "x")):
+        refused(run("memories", *command, db=db))
+    assert "Nome: Pedro" in run("memories", "list", db=db).stdout
+
+
+def test_a_dotenv_sets_the_language_and_a_broken_one_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("THOUGHTCYCLE_LANGUAGE=en\n")
+    assert "No memories." in run("memories", "list", db="sqlite:///m.db", cwd=tmp_path).stdout
+    (tmp_path / ".env").write_bytes(b"\xff\xfe=1\n")
+    assert ".env" in refused(run("memories", "list", db="sqlite:///m.db", cwd=tmp_path))
+
+
+def test_a_terminal_that_lacks_letters_and_streams_that_are_closed(tmp_path: Path) -> None:
+    done = run("chat", stdin="Olá!\n", db=tmp_path / "m.db", env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0 and done.stdout.startswith("Ol?! Eu sou Katherine")
+    command = shlex.join([*PYTHON, "chat", "--db", f"sqlite:///{tmp_path}/m.db"])
+    closed = subprocess.run(
+        f"{command} <&- >&-", shell=True, env=CLEAN, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    assert (closed.returncode, closed.stderr) == (0, b"")
+
+
+def test_nothing_reaches_the_terminal_that_it_would_obey(capsys: pytest.CaptureFixture[str]) -> None:
+    assert one_line("a\x1b[31mb\r\nR$\u00a05\x9b2J \u202e👩\u200d👧") == "a[31mb R$ 52J 👩\u200d👧"
+    assert printable("R$\u00a05\n") == "R$\u00a05\n"
+    put_json({"content": "\x1b[31m \x9b2J ç"})
+    out = capsys.readouterr().out
+    assert "\x1b" not in out and "\x9b" not in out and json.loads(out) == {"content": "\x1b[31m \x9b2J ç"}
+
+
 @pytest.mark.parametrize(
     "line", ["", "   ", "\x00\x01\x02PK\x03\x04", "x" * 1_000_000], ids=["empty", "blank", "binary", "1 MB"]
 )
@@ -117,7 +158,7 @@ def test_bytes_that_are_no_text_get_one_line(tmp_path: Path) -> None:
         (("--time-zone", "Mars/Olympus"), "America/Sao_Paulo"),
         (("--user", ""), "usuário"),
         (("--db", "mysql://x"), "sqlite:///"),
-        (("--db", "mongodb://u:secret@localhost/x"), "MongoDB"),
+        (("--db", "mongodb://u:secret@127.0.0.1:1/x?serverSelectionTimeoutMS=200"), "127.0.0.1:1"),
     ],
 )
 def test_a_bad_option_is_one_line(args: tuple[str, ...], expected: str, tmp_path: Path) -> None:
@@ -130,6 +171,7 @@ def test_a_bad_option_is_one_line(args: tuple[str, ...], expected: str, tmp_path
     ("name", "value"),
     [
         ("THOUGHTCYCLE_LIMITS__MAX_STEPS", "9000"),
+        ("THOUGHTCYCLE_LIMITS", "secret"),
         ("THOUGHTCYCLE_CHAT__TIMEOUT", "soon"),
         ("OPENAI_BASE_URL", "ftp://secret@host"),
     ],
@@ -137,6 +179,12 @@ def test_a_bad_option_is_one_line(args: tuple[str, ...], expected: str, tmp_path
 def test_a_bad_setting_is_one_line(name: str, value: str, tmp_path: Path) -> None:
     line = refused(run("chat", stdin="oi\n", db=tmp_path / "m.db", env={name: value}))
     assert "secret" not in line
+
+
+def test_the_home_folder_in_a_database_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ana")
+    assert parse_url("sqlite:///~/m.db").path == Path("/home/ana/m.db")
+    assert parse_url("sqlite:///a ~/m.db").path == Path("a ~/m.db")
 
 
 def test_a_corrupt_database_is_one_line_and_stays_as_it_is(tmp_path: Path) -> None:
@@ -180,6 +228,7 @@ def test_a_refusing_model_ends_the_turn_politely(code: int, tmp_path: Path, fake
     fake_openai.answer = lambda request: Status(code, retry_after="0")
     done = run("chat", stdin="oi\n", db=tmp_path / "m.db", env=environment(fake_openai))
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 1
+    assert done.stderr == "Pensando…\n", "no log lines"
     assert "sk-test-secret" not in done.stdout + done.stderr
 
 
