@@ -22,7 +22,7 @@ from thoughtcycle.memory.records import (
 from thoughtcycle.memory.storage import sqlite_memories, sqlite_transcript
 from thoughtcycle.memory.storage.base import CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.sqlite_schema import migrate
+from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
 from thoughtcycle.memory.storage.wal import use_wal
 from thoughtcycle.prompts.errors import InputRefused
 
@@ -161,6 +161,7 @@ def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
         try:
+            check_version(connection, str(path))
             use_wal(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")

@@ -85,17 +85,22 @@ MIGRATIONS: Sequence[str] = (
 )
 
 
+CHECKPOINT_TABLES = {"checkpoints", "writes"}
+"""What the checkpointer, which shares the file, may have made before us."""
+
+
 def migrate(connection: sqlite3.Connection, place: str) -> None:
     """Brings the tables up to date, in one transaction, whoever comes first.
 
-    Raises StorageFailed('schema_newer') when a newer program wrote the file.
+    Raises StorageFailed('schema_newer') when a newer program wrote the file, and 'storage_foreign' when
+    another one did.
     """
-    if _version(connection, place) == len(MIGRATIONS):
+    if check_version(connection, place) == len(MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
         connection.execute("CREATE TABLE IF NOT EXISTS schema_versions (number INTEGER PRIMARY KEY)")
-        for number in range(_version(connection, place) + 1, len(MIGRATIONS) + 1):
+        for number in range(check_version(connection, place) + 1, len(MIGRATIONS) + 1):
             for statement in filter(str.strip, MIGRATIONS[number - 1].split(";")):
                 connection.execute(statement)
             connection.execute("INSERT INTO schema_versions VALUES (?)", (number,))
@@ -105,9 +110,14 @@ def migrate(connection: sqlite3.Connection, place: str) -> None:
             connection.execute("ROLLBACK")
 
 
-def _version(connection: sqlite3.Connection, place: str) -> int:
+def check_version(connection: sqlite3.Connection, place: str) -> int:
+    """The schema number of the file, 0 for a new one; writes nothing. Raises as `migrate` does."""
     known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_versions'").fetchone()
     if not known:
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+        foreign = {name for (name,) in connection.execute(tables)} - CHECKPOINT_TABLES
+        if foreign:
+            raise StorageFailed("storage_foreign", place=place, table=min(foreign))
         return 0
     found = int(connection.execute("SELECT coalesce(max(number), 0) FROM schema_versions").fetchone()[0])
     if found > len(MIGRATIONS):
