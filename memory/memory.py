@@ -32,8 +32,7 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.searching import Searching
 from thoughtcycle.memory.storage.base import Write
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
-from thoughtcycle.memory.storage.url import parse_url
+from thoughtcycle.memory.storage.factory import open_storage
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.undoing import UndoSearch, is_version, same_content, undone
 from thoughtcycle.memory.words import identity
@@ -62,10 +61,7 @@ class Memory(Transcript, Searching):
 
         Raises InputRefused when `url` is not understood, StorageFailed when the database cannot be used.
         """
-        database = parse_url(url)
-        if database.path is None:
-            raise InputRefused("storage_mongodb_missing")
-        async with SqliteStorage.open(database.path) as storage:
+        async with open_storage(url) as storage:
             yield cls(storage, embeddings=embeddings, clock=clock)
 
     async def save(

@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
+from support.databases import database_url
 from support.fake_openai import fake_openai, fake_openai_server
 from support.mongo import mongodb_url
 
-__all__ = ["fake_openai", "fake_openai_server", "mongodb_url"]
+__all__ = ["database_url", "fake_openai", "fake_openai_server", "mongodb_url"]

@@ -31,14 +31,10 @@ from thoughtcycle.graph.checkpoints.retention import (
     superseded,
 )
 from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.mongo_client import DEFAULT_DATABASE, time_outs
 
 _COPY_BATCH = 100
 """Documents per request: a checkpoint may hold some hundred kilobytes, a request 48 MB."""
-
-MONGO_DATABASE = "thoughtcycle"
-"""Used when the URL's path names no database."""
-ANSWER_SECONDS = 5.0
-"""How long to wait for a server to answer, where the URL sets no time-out of its own."""
 
 _KEY = ("thread_id", "checkpoint_ns", "checkpoint_id")
 
@@ -269,14 +265,11 @@ async def open_mongo(url: str, shown: str, keep_turns: int) -> AsyncIterator[Mon
     with translated(shown):
         client: MongoClient[Document] = await asyncio.to_thread(_client, url)
     try:
-        name = client.get_default_database(MONGO_DATABASE).name
+        name = client.get_default_database(DEFAULT_DATABASE).name
         yield await asyncio.to_thread(MongoSaver, client, name, place=shown, keep_turns=keep_turns)
     finally:
         await asyncio.to_thread(client.close)
 
 
 def _client(url: str) -> MongoClient[Document]:
-    """The URL's own time-out, when it has one, goes before ours."""
-    if "serverselectiontimeoutms" in url.lower():
-        return MongoClient(url, driver=DRIVER_METADATA)
-    return MongoClient(url, driver=DRIVER_METADATA, serverSelectionTimeoutMS=int(ANSWER_SECONDS * 1000))
+    return MongoClient(url, driver=DRIVER_METADATA, **time_outs(url))

@@ -5,16 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from support.databases import new_database
 from support.memories import Clock, WordEmbedder
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.memory import Memory
 
 
-@pytest.fixture(params=["vectors", "words"])
+@pytest.fixture(params=["vectors", "words", "mongodb"])
 async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Memory]:
-    """A memory with embeddings, and one without; every invariant holds when the test is over."""
-    embeddings = WordEmbedder() if request.param == "vectors" else None
-    async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=embeddings, clock=Clock()) as opened:
+    """With embeddings, without, and with them on MongoDB; every invariant holds when the test is over."""
+    url = f"sqlite:///{tmp_path}/m.db"
+    if request.param == "mongodb":
+        url = new_database(request.getfixturevalue("mongodb_url"))
+    embeddings = WordEmbedder() if request.param != "words" else None
+    async with Memory.open(url, embeddings=embeddings, clock=Clock()) as opened:
         yield opened
         for user in ("ana", "bia"):
             assert await problems(opened._storage, user) == []
