@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from thoughtcycle.memory.embedder import Embedder
+from thoughtcycle.memory.message_shelf import MessageShelf
 from thoughtcycle.memory.records import MemoryRecord, as_text
 from thoughtcycle.memory.spaces import Spaces
 from thoughtcycle.memory.storage.base import Conflict, Storage, Write
@@ -31,6 +32,7 @@ class Engine:
         self._clock = clock
         self._model = embeddings.name if embeddings is not None else None
         self._spaces = Spaces(storage, self._model)
+        self._talks = MessageShelf(storage, embeddings, self._spaces)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def _change(self, user: str, plan: Plan[R]) -> tuple[dict[str, MemoryRecord], R]:

@@ -15,6 +15,10 @@ FLOOR = 0.25
 """Evidence below which a memory has nothing to do with the query: one of four rare words, or cosine 0.33."""
 TRUST = 8.0
 """Weight of keywords against cosines, to be multiplied with the share that the best keyword match reaches."""
+OWN, PREVIOUS, NEXT = 3, 2, 1
+"""Weight of a word in a message by who said it: the message itself, the one before it, the one after it."""
+NEIGHBOUR = 0.2
+"""Weight of a neighbouring message's cosine beside the message's own."""
 DENSE_FROM, DENSE_TO = 0.2, 0.7
 """Cosines that count as no and as full evidence; unrelated sentences lie around 0.0 to 0.3."""
 CROWDED = 0.5
@@ -29,6 +33,7 @@ MOST_SATURATED = _K1 + 1
 """What `saturation` comes near for a word that is said again and again."""
 
 Scores = npt.NDArray[np.float32]
+Slots = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,30 @@ def dense_evidence(cosine: npt.ArrayLike, mean: float = 0.0) -> npt.NDArray[np.f
     start = mean if mean > CROWDED else DENSE_FROM
     end = max(DENSE_TO, (1 + start) / 2)
     return (np.asarray(cosine) - start) / (end - start)
+
+
+def spread(slots: Slots, counts: Scores, before: Slots, after: Slots, size: int) -> Scores:
+    """Counts of a word per message, its own and its neighbours'.
+
+    `slots` (each once) say it `counts` times; `before` and `after` give every slot's neighbours, -1 for none.
+    """
+    total = np.zeros(size, np.float32)
+    total[slots] = OWN * counts
+    for weight, links in ((PREVIOUS, after), (NEXT, before)):
+        heard = links[slots]
+        total[heard[heard >= 0]] += weight * counts[heard >= 0]
+    return total
+
+
+def smoothed(cosines: Scores, before: Slots, after: Slots) -> Scores:
+    """Each message's cosine, averaged with those of its neighbours as far as there are any; nan stays."""
+    total, weight = cosines.copy(), np.ones(len(cosines), np.float32)
+    for links in (before, after):
+        near = np.where(links >= 0, cosines[links], np.nan)
+        known = ~np.isnan(near)
+        total[known] += NEIGHBOUR * near[known]
+        weight[known] += NEIGHBOUR
+    return total / weight
 
 
 def fuse(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -11,14 +12,20 @@ from thoughtcycle.memory.branches import REASON
 from thoughtcycle.memory.changes import search_keys
 from thoughtcycle.memory.engine import Engine, owned
 from thoughtcycle.memory.index import Found
+from thoughtcycle.memory.masking import masked
+from thoughtcycle.memory.messages import FoundMessage
 from thoughtcycle.memory.ranking import FLOOR, best_key, rerank
-from thoughtcycle.memory.records import Kind, MemoryHit, MemoryRecord
+from thoughtcycle.memory.records import Cycle, Kind, MemoryHit, MemoryRecord, MessageHit
 from thoughtcycle.memory.words import terms
 
 CANDIDATES = 10
 """Memories that are reranked (HM-9)."""
 LONGEST_QUERY = 10_000
 """Characters of a query that are read."""
+
+Part: TypeAlias = Literal["facts", "cycles"]
+"""What a search looks through."""
+FACTS: tuple[Part, ...] = ("facts",)
 
 
 class Searching(Engine):
@@ -27,6 +34,31 @@ class Searching(Engine):
     async def embed(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
         """Text → vector (float32, unit length), all asked in one call; {} without embeddings."""
         return await embedder.embed(self._embeddings, texts)
+
+    @overload
+    async def search(
+        self,
+        user: str,
+        query: str,
+        *,
+        vector: np.ndarray | None = None,
+        limit: int = 5,
+        kinds: Collection[Kind] | None = None,
+        floor: float = FLOOR,
+    ) -> list[MemoryHit]: ...
+
+    @overload
+    async def search(
+        self,
+        user: str,
+        query: str,
+        *,
+        vector: np.ndarray | None = None,
+        limit: int = 5,
+        kinds: Collection[Kind] | None = None,
+        floor: float = FLOOR,
+        include: Collection[Part],
+    ) -> Sequence[MemoryHit | MessageHit]: ...
 
     async def search(
         self,
@@ -37,16 +69,36 @@ class Searching(Engine):
         limit: int = 5,
         kinds: Collection[Kind] | None = None,
         floor: float = FLOOR,
-    ) -> list[MemoryHit]:
+        include: Collection[Part] = FACTS,
+    ) -> Sequence[MemoryHit | MessageHit]:
         """The user's active memories that speak of `query`, best first; none below `floor` (0…1).
 
         `vector` is the query's embedding, made here when None; an empty array means words only.
+        `include`: `facts` are memories (of these `kinds`), `cycles` are messages of the transcript, on the
+        live branch of their chat and with the words of hidden memories masked; the first search for them
+        makes the vectors that messages lack. Raises ModelFailed when embeddings fail.
         """
         owned(user)
         query = query[:LONGEST_QUERY].encode(errors="ignore").decode()
         if limit < 1:
             return []
-        direction = await self._direction(user, query, vector)
+        direction = await self._direction(user, query, vector, include)
+        hits: list[MemoryHit | MessageHit] = []
+        if "facts" in include:
+            hits += await self._facts(user, query, direction, limit, kinds, floor)
+        if "cycles" in include:
+            hits += await self._messages(user, query, direction, limit, floor)
+        return sorted(hits, key=lambda hit: -hit.relevance)[:limit]
+
+    async def _facts(
+        self,
+        user: str,
+        query: str,
+        direction: np.ndarray | None,
+        limit: int,
+        kinds: Collection[Kind] | None,
+        floor: float,
+    ) -> list[MemoryHit]:
         async with self._spaces.index(user) as index:
             found = await asyncio.to_thread(
                 index.search, query, direction, kinds=kinds, limit=max(CANDIDATES, limit), floor=floor
@@ -55,22 +107,58 @@ class Searching(Engine):
         records = {record.id: record for record in stored if record.status == "active"}
         return await asyncio.to_thread(ranked, query, found, records, self._clock(), limit)
 
+    async def _messages(
+        self, user: str, query: str, direction: np.ndarray | None, limit: int, floor: float
+    ) -> list[MessageHit]:
+        async with self._talks.index(user) as index:
+            if direction is not None:
+                await self._talks.complete(user, index)
+            found = await asyncio.to_thread(index.search, query, direction, limit=limit, floor=floor)
+            hidden = index.hidden
+        cycles = {id: await self._storage.cycle(user, id) for id in dict.fromkeys(one.cycle for one in found)}
+        return [
+            hit
+            for one in found
+            if (cycle := cycles[one.cycle]) is not None
+            and (hit := message_hit(cycle, one, hidden)) is not None
+        ]
+
     async def hidden(self, user: str) -> list[MemoryRecord]:
         """What the user had taken out of sight; neither abandoned branches nor undone saves."""
         async with self._spaces.index(owned(user)) as index:
             ids = [id for id, reason in index.hidden.items() if reason not in (REASON, "undone")]
         return await self._storage.records(user, ids) if ids else []
 
-    async def _direction(self, user: str, query: str, vector: np.ndarray | None) -> np.ndarray | None:
+    async def _direction(
+        self, user: str, query: str, vector: np.ndarray | None, include: Collection[Part]
+    ) -> np.ndarray | None:
+        """The query's vector; None where it is not wanted, or there is nothing to compare it with."""
         if vector is not None:
             return embedder.unit(vector)
         if self._embeddings is None or not query.strip():
             return None
-        if not self._spaces.filled(user):
-            async with self._spaces.index(user) as index:
-                if not len(index):
-                    return None
+        if not ("facts" in include and await self._spaces.filled(user)) and not (
+            "cycles" in include and await self._talks.filled(user)
+        ):
+            return None
         return embedder.unit(await self._embeddings.aembed_query(query[: embedder.LONGEST]))
+
+
+def message_hit(cycle: Cycle, found: FoundMessage, hidden: Sequence[str]) -> MessageHit | None:
+    """The message of `cycle` that was found; None when it is not there any more."""
+    said = (cycle.message, *cycle.replies)[found.place : found.place + 1]
+    if not said:
+        return None
+    return MessageHit(
+        cycle=cycle.id,
+        chat=cycle.chat,
+        message=said[0].id,
+        role=said[0].role,
+        name=said[0].name,
+        at=said[0].at,
+        text=masked(said[0].text, hidden),
+        relevance=found.relevance,
+    )
 
 
 def ranked(

@@ -18,7 +18,7 @@ from thoughtcycle.memory.records import (
     named_id,
 )
 from thoughtcycle.memory.storage.base import Write
-from thoughtcycle.memory.words import identity
+from thoughtcycle.memory.words import digest, identity
 from thoughtcycle.prompts.errors import NotAllowed
 
 
@@ -87,6 +87,40 @@ class Transcript(Engine):
         change = partial(closed, variant=variant, formation=formation)
         return await self._amend(user, cycle_id, change, tip=True)
 
+    async def record_cycle(
+        self,
+        user: str,
+        chat: str,
+        user_text: str,
+        reply_text: str,
+        *,
+        at: datetime,
+        channel: str,
+        user_name: str | None = None,
+        reply_name: str | None = None,
+        formation: Literal["none", "pending"] = "pending",
+    ) -> Cycle:
+        """Keeps a complete cycle that took place elsewhere as the chat's newest; the same call adds one only.
+
+        `at` is when it was said; either text may be empty, where only one of the two spoke. `formation`
+        pending: what is worth remembering is taken from it later. Raises NotAllowed('chat_of_another').
+        """
+        conversation = await self.claim_chat(user, chat)
+        cycle = recorded(
+            user,
+            chat,
+            (user_text, user_name),
+            (reply_text, reply_name),
+            at=at,
+            channel=channel,
+            parent=conversation.tip,
+            formation=formation,
+        )
+        stored = await self._storage.add_cycle(cycle)
+        if stored.parent != conversation.tip:
+            return stored  # recorded before
+        return await self._amend(user, stored.id, lambda known: known, tip=True)
+
     async def conversation(
         self, user: str, chat: str, *, limit: int = 2, tip: str | None = None
     ) -> list[Cycle]:
@@ -146,6 +180,37 @@ class Transcript(Engine):
         if cycle is None:
             raise NotAllowed("cycle_unknown", id=repr(cycle_id))
         return cycle
+
+
+def recorded(
+    user: str,
+    chat: str,
+    said: tuple[str, str | None],
+    replied: tuple[str, str | None],
+    *,
+    at: datetime,
+    channel: str,
+    parent: str | None,
+    formation: Literal["none", "pending"],
+) -> Cycle:
+    """A complete cycle of (text, speaker's name) and its answer; what is equal has the same id."""
+    id = named_id("recorded", chat, at.isoformat(), *(digest(text) for text, _ in (said, replied)))
+    message = CycleMessage(id=named_id("said", id), role="user", text=said[0], name=said[1], at=at)
+    reply = CycleMessage(
+        id=named_id("replied", id), role="assistant", text=replied[0], name=replied[1], at=at
+    )
+    variant = Variant(execution="", messages=(reply,) if reply.text else (), steps=(), at=at)
+    cycle = Cycle(
+        id=id,
+        user=user,
+        chat=chat,
+        channel=channel,
+        parent=parent,
+        message=message,
+        opened_at=at,
+        heartbeat=at,
+    )
+    return closed(cycle, variant=variant, formation=formation)
 
 
 def progressed(cycle: Cycle, *, execution: str, step: Step, text: CycleMessage | None, at: datetime) -> Cycle:

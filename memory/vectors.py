@@ -19,7 +19,7 @@ class Vectors:
         import faiss  # heavy: loaded by the first search that needs it, not by every command
 
         self._faiss: Any = faiss
-        self._dimension = dimension
+        self.dimension = dimension
         self._index: Any = faiss.IndexFlatIP(dimension)
         self._free: list[int] = []
         self._sum = np.zeros(dimension, np.float64)
@@ -79,6 +79,6 @@ class Vectors:
     def _matrix(self) -> Row:
         """FAISS's own rows, to read and to write; a view that ends with the next `add`."""
         if not self.size:
-            return np.empty((0, self._dimension), np.float32)
-        flat: Row = self._faiss.rev_swig_ptr(self._index.get_xb(), self.size * self._dimension)
-        return flat.reshape(self.size, self._dimension)
+            return np.empty((0, self.dimension), np.float32)
+        flat: Row = self._faiss.rev_swig_ptr(self._index.get_xb(), self.size * self.dimension)
+        return flat.reshape(self.size, self.dimension)

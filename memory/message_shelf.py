@@ -1,0 +1,67 @@
+"""The message indexes in use, caught up from closed cycles before each search that asks for them."""
+
+import asyncio
+
+from thoughtcycle.memory import embedder
+from thoughtcycle.memory.branches import REASON
+from thoughtcycle.memory.embedder import Embedder
+from thoughtcycle.memory.masking import hidden_words
+from thoughtcycle.memory.messages import MessageIndex
+from thoughtcycle.memory.records import MessageVector
+from thoughtcycle.memory.shelf import MOST, Shelf
+from thoughtcycle.memory.spaces import Spaces
+from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.words import digest
+
+_AT_ONCE = 256
+"""Texts that are embedded and kept in one go; what was kept stays when a later one fails."""
+
+
+class MessageShelf(Shelf[MessageIndex]):
+    """One index of messages per user; made from words, and from vectors as far as they were asked for."""
+
+    def __init__(
+        self, storage: Storage, embeddings: Embedder | None, spaces: Spaces, most: int = MOST
+    ) -> None:
+        """`spaces` know which memories are hidden."""
+        super().__init__(most)
+        self._storage, self._embeddings, self._spaces = storage, embeddings, spaces
+
+    async def complete(self, user: str, index: MessageIndex) -> None:
+        """Makes and keeps the vectors that messages of `index` lack; raises ModelFailed."""
+        if self._embeddings is None:
+            return
+        while index.pending:
+            some = dict(list(index.pending.items())[:_AT_ONCE])
+            data = embedder.packed(
+                await embedder.embed(self._embeddings, [text for _, text in some.values()])
+            )
+            made = {
+                slot: MessageVector(
+                    cycle=cycle, digest=digest(text), model=self._embeddings.name, data=data[text]
+                )
+                for slot, (cycle, text) in some.items()
+                if text in data
+            }
+            await self._storage.keep_message_vectors(user, list(made.values()))
+            index.put(made)
+            for slot in some:  # also those whose text has no direction
+                index.pending.pop(slot, None)
+
+    def _fresh(self) -> MessageIndex:
+        return MessageIndex()
+
+    async def _caught_up(self, user: str, index: MessageIndex) -> MessageIndex:
+        async with self._spaces.index(user) as space:
+            hidden = frozenset(id for id, reason in space.hidden.items() if reason not in (REASON, "undone"))
+        if hidden != index.ids:
+            records = await self._storage.records(user, sorted(hidden))
+            index = MessageIndex(hidden_words(records), hidden)
+        model = self._embeddings.name if self._embeddings is not None else None
+        feed = await self._storage.cycle_feed(user, index.number, model=model)
+        if feed.number < index.number:  # another file is in this one's place
+            index = MessageIndex(index.hidden, index.ids)
+            feed = await self._storage.cycle_feed(user, 0, model=model)
+        if feed.number != index.number:
+            await asyncio.to_thread(index.apply, feed)
+        return index

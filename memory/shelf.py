@@ -1,0 +1,62 @@
+"""Derived indexes that are in use, one per user: caught up before each use, the oldest let go."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sized
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+MOST = 32
+"""Users whose index is kept; any other is made anew from the database."""
+
+Index = TypeVar("Index", bound=Sized)
+
+
+@dataclass
+class _Slot(Generic[Index]):
+    index: Index
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Shelf(ABC, Generic[Index]):
+    """One index per user, for one event loop."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._slots: OrderedDict[str, _Slot[Index]] = OrderedDict()
+        self._most = most
+
+    @abstractmethod
+    def _fresh(self) -> Index:
+        """An empty index."""
+
+    @abstractmethod
+    async def _caught_up(self, user: str, index: Index) -> Index:
+        """`index` with all that was written meanwhile; another one where it cannot be used any more."""
+
+    async def filled(self, user: str) -> bool:
+        """Whether anything can be found; looks at the database only when nothing was known so far."""
+        slot = self._slots.get(user)
+        if slot is not None and len(slot.index):
+            return True
+        async with self.index(user) as index:
+            return len(index) > 0
+
+    @asynccontextmanager
+    async def index(self, user: str) -> AsyncIterator[Index]:
+        """The user's index, up to date with every process's writes, for the caller alone.
+
+        Whoever is interrupted leaves its index behind: a thread may still be working on it.
+        """
+        slot = self._slots.setdefault(user, _Slot(self._fresh()))
+        self._slots.move_to_end(user)
+        async with slot.lock:
+            try:
+                slot.index = await self._caught_up(user, slot.index)
+                yield slot.index
+            except BaseException:
+                slot.index = self._fresh()
+                raise
+        while len(self._slots) > self._most:
+            self._slots.popitem(last=False)
