@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard, kept_now
+from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard, kept_now, wonders
 from thoughtcycle.nodes.turn import Turn
 
 
@@ -18,7 +18,7 @@ def answer_by_rules(view: View) -> str:
     parts += _deeds(view, action)
     if told.facts and not any(did(view, name) for name in ("MemorySave", "MemoryUpdate")):
         parts.append(action.say(view.language, "rules.unkept"))
-    elif told.beyond and idle:
+    elif told.beyond and not parts:
         parts.append(action.say(view.language, "rules.beyond"))
     return " ".join(parts) or action.say(view.language, "rules.heard")
 
@@ -34,7 +34,7 @@ def _deeds(view: View, action: "Finish") -> list[str]:
         return []
     found = found_now(view)
     if not found:
-        return [action.say(view.language, "rules.nothing")]
+        return [] if wonders(view) else [action.say(view.language, "rules.nothing")]
     return [action.say(view.language, "rules.answer", memories=brief_list(found))]
 
 

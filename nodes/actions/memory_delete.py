@@ -8,7 +8,7 @@ from pydantic import StringConstraints
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.told import did, found_now, heard
+from thoughtcycle.nodes.actions.told import LAST, did, found_now, heard, topics
 from thoughtcycle.nodes.recall import rebrief
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import NotAllowed
@@ -29,13 +29,11 @@ def tell_by_rules(view: View) -> str:
     action = MemoryDelete()
     if step["status"] != "done":
         return action.say(view.language, "rules.nothing")
-    return action.say(view.language, "rules.deleted", topic=_topic(view))
-
-
-def _topic(view: View) -> str:
-    action = MemoryDelete()
-    named = [topic for topic in heard(view).forget if topic != "*"]
-    return ", ".join(named) or action.say(view.language, "rules.everything")
+    if named := topics(view):
+        return action.say(view.language, "rules.deleted", topic=named)
+    if LAST in heard(view).forget:
+        return action.say(view.language, "rules.last")
+    return action.say(view.language, "rules.everything", count=len(step["input"]))
 
 
 class MemoryDelete(Action[list[str]]):

@@ -8,15 +8,21 @@ from pydantic import StringConstraints
 
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.told import found_now, heard, wants_known
+from thoughtcycle.nodes.actions.told import (
+    ALL_OR_LAST,
+    EVERYTHING,
+    LAST,
+    found_now,
+    heard,
+    wants_known,
+    wonders,
+)
 from thoughtcycle.nodes.turn import WORDS_ONLY, Turn
 from thoughtcycle.prompts.errors import ModelFailed
 
 log = logging.getLogger(__name__)
-
-EVERYTHING = "*"
-"""The context that asks for all that is known."""
 
 SearchContext = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 
@@ -25,6 +31,8 @@ def contexts_by_rules(view: View) -> list[str]:
     """What the message asks for, wants forgotten, or corrects."""
     told = heard(view)
     wanted = [*told.asked, *told.forget]
+    if not wanted and wonders(view):
+        wanted = list(topics_of(view.message, view.language))
     if not wanted:
         wanted = [binding for item in told.facts for binding in item.bindings[:2]]
         wanted += [retraction.words for retraction in told.retractions]
@@ -33,10 +41,13 @@ def contexts_by_rules(view: View) -> list[str]:
 
 def tell_by_rules(view: View) -> str:
     """What was found, in one line."""
+    told, action = heard(view), MemorySearch()
+    if not told.asked and not told.forget and not wonders(view):
+        return action.say(view.language, "rules.checked")
     count = len(found_now(view))
     if count == 0:
-        return MemorySearch().say(view.language, "rules.nothing")
-    return MemorySearch().say(view.language, "rules.found_one" if count == 1 else "rules.found", count=count)
+        return action.say(view.language, "rules.near" if view.steps[-1].get("found") else "rules.nothing")
+    return action.say(view.language, "rules.found_one" if count == 1 else "rules.found", count=count)
 
 
 class MemorySearch(Action[list[str]]):
@@ -57,7 +68,7 @@ class MemorySearch(Action[list[str]]):
     def urgency(self, view: View) -> float:
         if any(step["action"] == self.name for step in view.steps):
             return 0.0
-        return 0.9 if wants_known(heard(view)) else 0.0
+        return 0.9 if wants_known(heard(view)) or (wonders(view) and contexts_by_rules(view)) else 0.0
 
     def input_key(self, given: list[str]) -> list[str]:
         return sorted({context.casefold() for context in given})
@@ -65,7 +76,7 @@ class MemorySearch(Action[list[str]]):
     async def act(self, given: list[str], turn: Turn) -> Outcome:
         contexts = list(dict.fromkeys(given))[: turn.services.limits.search_contexts]
         self.status(turn, "status.formatting")
-        vectors = await _embedded([context for context in contexts if context != EVERYTHING], turn)
+        vectors = await _embedded([context for context in contexts if context not in ALL_OR_LAST], turn)
         self.status(turn, "status.looking_up")
         found: dict[str, MemoryRecord] = {}
         for context in contexts:
@@ -93,6 +104,24 @@ async def _embedded(contexts: list[str], turn: Turn) -> dict[str, np.ndarray]:
 async def _look_up(context: str, vector: np.ndarray | None, turn: Turn) -> list[MemoryRecord]:
     limits = turn.services.limits
     if context == EVERYTHING:
-        return await turn.memory.list(turn.user, limit=limits.recalled // 2)
+        return await turn.memory.list(turn.user, limit=limits.recalled)
+    if context == LAST:
+        return await _last_kept(turn)
     found = WORDS_ONLY if vector is None else vector
     return [hit.record for hit in await turn.find(context, limits.search_hits, found)]
+
+
+async def _last_kept(turn: Turn) -> list[MemoryRecord]:
+    """What the newest cycle of this chat that kept anything has kept."""
+    tip = turn.state.get("parent")
+    if tip is None:
+        return []
+    cycles = await turn.memory.conversation(
+        turn.user, turn.chat, limit=turn.services.limits.recalled, tip=tip
+    )
+    for cycle in reversed(cycles):
+        steps = cycle.variants[-1].steps if cycle.variants else ()
+        wrote = [step for step in steps if step["action"] in ("MemorySave", "MemoryUpdate")]
+        if ids := [id for step in wrote for id in step.get("found", ())]:
+            return await turn.memory.active(turn.user, ids)
+    return []

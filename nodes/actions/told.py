@@ -7,6 +7,10 @@ from thoughtcycle.memory.words import terms
 from thoughtcycle.mind.base import View
 from thoughtcycle.mind.language.understanding import Understanding, understand
 
+EVERYTHING, LAST = "*", "@last"
+"""Search contexts for all that is known, and for what was last kept in this chat."""
+ALL_OR_LAST = (EVERYTHING, LAST)
+
 
 def heard(view: View) -> Understanding:
     """The user's message as the rules understand it."""
@@ -16,6 +20,12 @@ def heard(view: View) -> Understanding:
 def wants_known(told: Understanding) -> bool:
     """Whether memory has to be searched before anything else can be done."""
     return bool(told.asked or told.forget or told.correction or told.retractions)
+
+
+def wonders(view: View) -> bool:
+    """Whether the message is a question that the rules cannot place: memory may still hold the answer."""
+    told = heard(view)
+    return told.beyond and "?" in view.message and not told.social
 
 
 def has_key(memory: Recalled, keys: Iterable[str]) -> bool:
@@ -35,7 +45,7 @@ def found_now(view: View) -> list[Recalled]:
     ids = {id for step in view.steps if step["action"] == "MemorySearch" for id in step.get("found", ())}
     found = [memory for memory in view.recalled if memory["id"] in ids]
     keys = told.forget_keys or told.asked_keys
-    if not keys and told.forget and "*" not in told.forget:
+    if not keys and told.forget and not any(context in ALL_OR_LAST for context in told.forget):
         return [memory for memory in found if _names(memory, told.forget)]
     if not keys:
         return found
@@ -63,7 +73,7 @@ def did(view: View, action: str) -> bool:
 def topics(view: View) -> str:
     """What the user asked about, as a phrase."""
     told = heard(view)
-    wanted = [topic for topic in (*told.asked, *told.forget) if topic != "*"]
+    wanted = [topic for topic in (*told.asked, *told.forget) if topic not in ALL_OR_LAST]
     return ", ".join(dict.fromkeys(wanted))
 
 
