@@ -50,7 +50,7 @@ def _converse(
     if isinstance(line, ThoughtcycleError):
         display.refuse(line.text(ui_language()))
         return True
-    word = line.strip().casefold()
+    word = line.strip().casefold().partition(" ")[0]
     if word in ("/quit", "/exit", "/sair"):
         return False
     try:
@@ -58,8 +58,8 @@ def _converse(
             display.line(TEXTS["chat.help"])
         elif word in ("/memories", "/memorias", "/memórias"):
             display.line(runner.run(session.memories()))
-        elif word.startswith("/") and word.split()[0] not in ("/lembrar", "/remember"):
-            display.line(TEXTS.fill("chat.unknown", command=word.split()[0]))
+        elif word.startswith("/") and word not in ("/lembrar", "/remember"):
+            display.line(TEXTS.fill("chat.unknown", command=word))
         else:
             runner.run(session.turn(line, display))
     except KeyboardInterrupt:
@@ -106,6 +106,7 @@ class Session:
             actions=discover(resources.settings.disabled_actions),
             checkpointer=InMemorySaver() if context.incognito else resources.checkpointer,
             limits=resources.settings.limits,
+            language=resources.services.language,
         )
 
     async def turn(self, text: str, display: Display) -> None:

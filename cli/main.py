@@ -4,17 +4,51 @@ import io
 import logging
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
+from pydantic import SecretStr
 
+from thoughtcycle.cli import eval as evaluations
 from thoughtcycle.cli import memories
-from thoughtcycle.cli.options import TEXTS, Db, Json, User, check_language, check_user, put_json, reported
+from thoughtcycle.cli.options import (
+    TEXTS,
+    Db,
+    Flag,
+    Json,
+    User,
+    check_language,
+    check_user,
+    put_json,
+    reported,
+    ui_language,
+)
 
 app = typer.Typer(
     help=TEXTS["help"], no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
 )
 app.add_typer(memories.app, name="memories")
+app.add_typer(evaluations.app, name="eval")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"thoughtcycle {version('thoughtcycle')}")
+        raise typer.Exit
+
+
+@app.callback(help=TEXTS["help"])
+def options(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_show_version, is_eager=True, help=TEXTS["option.version"]
+        ),
+    ] = False,
+) -> None:
+    """Options of the command as a whole."""
 
 
 @app.command(help=TEXTS["help.chat"])
@@ -27,7 +61,7 @@ def chat(
     language: Annotated[str, typer.Option("--language", help=TEXTS["option.language"])] = "auto",
     time_zone: Annotated[str | None, typer.Option("--time-zone", help=TEXTS["option.time_zone"])] = None,
     model: Annotated[str | None, typer.Option("--model", help=TEXTS["option.model"])] = None,
-    incognito: Annotated[bool, typer.Option("--incognito", help=TEXTS["option.incognito"])] = False,
+    incognito: Annotated[bool, Flag("--incognito", help=TEXTS["option.incognito"])] = False,
 ) -> None:
     from thoughtcycle.cli.chat import run_chat
     from thoughtcycle.graph.settings import load_settings
@@ -35,8 +69,8 @@ def chat(
     from thoughtcycle.nodes.context import Context, check
 
     settings = load_settings()
-    if db:
-        settings = settings.model_copy(update={"db": type(settings.db)(db)})
+    given = {"db": SecretStr(db)} if db else {}
+    settings = settings.model_copy(update={"language": ui_language(), **given})
     models = ModelSettings(model=model) if model else ModelSettings()
     context = Context(
         user_id=check_user(user, settings.user),
@@ -51,7 +85,6 @@ def chat(
 @app.command(help=TEXTS["help.actions"])
 @reported
 def actions(user: User = None, db: Db = None, as_json: Json = False) -> None:
-    from thoughtcycle.cli.options import ui_language
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.nodes.actions.registry import discover
 
@@ -82,24 +115,33 @@ def config(user: User = None, db: Db = None, as_json: Json = False) -> None:
     from thoughtcycle.mind.roles import ModelSettings
 
     settings = load_settings()
+    models = ModelSettings()
     shown = {
+        "mind": "models" if models.configured else "rules",
+        "language": ui_language(),
         "user": check_user(user, settings.user),
         "db": parse_url(db or settings.url()).shown,
         "time_zone": settings.time_zone,
         "disabled_actions": list(settings.disabled_actions),
         "limits": settings.limits.model_dump(),
-        "models": ModelSettings().masked(),
+        "models": models.masked() if models.configured else {},
     }
     if as_json:
         put_json(shown)
         return
-    for name, value in shown.items():
-        if isinstance(value, dict):
-            typer.echo(f"{name}:")
-            for key, inner in value.items():
-                typer.echo(f"  {key}: {inner}")
+    for line in _lines(shown):
+        typer.echo(line)
+
+
+def _lines(values: Mapping[str, object], indent: str = "") -> Iterator[str]:
+    """Nested settings as indented lines."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield f"{indent}{name}:"
+            yield from _lines(value, f"{indent}  ")
         else:
-            typer.echo(f"{name}: {value}")
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            yield f"{indent}{name}: {'' if shown is None else shown}".rstrip()
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from thoughtcycle.cli.options import TEXTS, Db, Json, User, check_user, one_line, put_json, reported
+from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, check_user, one_line, put_json, reported
 from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, UndoResult
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
@@ -84,7 +84,7 @@ def list_(
     user: User = None,
     db: Db = None,
     as_json: Json = False,
-    every: Annotated[bool, typer.Option("--all", help=TEXTS["option.all"])] = False,
+    every: Annotated[bool, Flag("--all", help=TEXTS["option.all"])] = False,
     limit: Limit = 100,
 ) -> None:
     statuses: tuple[Status, ...] = EVERY if every else ("active",)

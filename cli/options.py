@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 from unicodedata import category
 
@@ -23,9 +24,14 @@ R = TypeVar("R")
 
 
 def ui_language() -> Language:
-    """The language of the command's own texts: THOUGHTCYCLE_LANGUAGE, else that of the system, else pt."""
-    wanted = os.environ.get("THOUGHTCYCLE_LANGUAGE") or os.environ.get("LC_ALL") or os.environ.get("LANG", "")
-    return next((language for language in LANGUAGES if wanted.casefold().startswith(language)), "pt")
+    """The language of the command's own texts: --language, THOUGHTCYCLE_LANGUAGE, the system's, else pt."""
+    options = dict(pairwise([part for given in sys.argv for part in given.split("=", 1)]))
+    names = ("THOUGHTCYCLE_LANGUAGE", "LC_ALL", "LANG")
+    for wanted in (options.get("--language", ""), *(os.environ.get(name, "") for name in names)):
+        for language in LANGUAGES:
+            if wanted.casefold().startswith(language):
+                return language
+    return "pt"
 
 
 def say(error: ThoughtcycleError) -> None:
@@ -62,7 +68,10 @@ TEXTS = texts(ui_language(), "cli")
 
 User = Annotated[str | None, typer.Option("--user", help=TEXTS["option.user"])]
 Db = Annotated[str | None, typer.Option("--db", help=TEXTS["option.db"])]
-Json = Annotated[bool, typer.Option("--json", help=TEXTS["option.json"])]
+Flag = functools.partial(typer.Option, metavar="")
+"""An option without a value: its help shows none."""
+
+Json = Annotated[bool, Flag("--json", help=TEXTS["option.json"])]
 
 
 def check_user(user: str | None, configured: str | None) -> str:

@@ -11,7 +11,7 @@ from thoughtcycle.graph.settings import load_settings
 from thoughtcycle.graph.thought_cycle import builder, compile_cycle
 from thoughtcycle.nodes.actions.registry import discover
 
-load_dotenv()
+load_dotenv(".env")
 
 thought_cycle = compile_cycle(builder(borrow, actions=discover(load_settings().disabled_actions)))
 

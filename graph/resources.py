@@ -14,9 +14,10 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind
-from thoughtcycle.mind.roles import ModelSettings
+from thoughtcycle.mind.roles import ROLES, ModelSettings
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.services import Services
+from thoughtcycle.prompts.errors import InputRefused
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,17 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
         mind = await asyncio.to_thread(build_mind, models)
         if isinstance(mind, LLMMind):
             opening.push_async_callback(mind.aclose)
-        services = Services(memory, mind, settings.limits, settings.user)
+        services = Services(memory, mind, settings.limits, settings.user, settings.language or "pt")
         stack.push_async_exit(opening.pop_all())
     return Resources(settings, services, checkpointer)
 
 
 def build_mind(models: ModelSettings) -> Mind:
-    """A mind over models where any is configured, else over rules."""
+    """A mind over models where any is configured, else over rules.
+
+    InputRefused when a model is named but no key and no address: rules would answer in its place.
+    """
+    named = models.model or any(getattr(models, role).model for role in ROLES)
+    if named and not models.configured:
+        raise InputRefused("model_without_server", model=named)
     return LLMMind.from_settings(models) if models.configured else RuleMind()

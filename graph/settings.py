@@ -1,14 +1,19 @@
 """What a deployment sets: the database, the user of a single-user deployment, the limits."""
 
 import getpass
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Annotated
 
 from platformdirs import user_data_path
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
+from thoughtcycle.mind.roles import PREFIX, ModelSettings
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 
 def _split(value: object) -> object:
@@ -21,7 +26,7 @@ class Settings(BaseSettings):
     """Settings from the environment, prefix `THOUGHTCYCLE_`; the model roles have their own (mind.roles)."""
 
     model_config = SettingsConfigDict(
-        env_prefix="THOUGHTCYCLE_",
+        env_prefix=PREFIX,
         env_nested_delimiter="__",
         extra="ignore",
         frozen=True,
@@ -37,6 +42,9 @@ class Settings(BaseSettings):
         default=None,
         description="The user of a deployment that has only one; unset: every run names its user.",
     )
+    language: Language | None = Field(
+        default=None, description="pt or en: of the CLI's texts, and of messages that show no language."
+    )
     time_zone: str = Field(default="UTC", description="IANA zone in which the CLI's user lives.")
     disabled_actions: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
         default=(), description="Actions left out of this deployment, separated by commas."
@@ -50,14 +58,38 @@ class Settings(BaseSettings):
 
 def load_settings() -> Settings:
     """The settings of the environment; InputRefused names the first that cannot be used."""
+    _check_names(os.environ)
     try:
         return Settings()
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        name = "__".join(str(part) for part in first["loc"]).upper()
-        raise InputRefused("bad_setting", name=name, expected=first["msg"], value="…") from None
+        place = error.errors(include_input=False, include_url=False)[0]["loc"]
+        name = PREFIX + "__".join(str(part) for part in place).upper()
+        raise InputRefused("bad_setting", name=name, expected=_expected(place)) from None
     except SettingsError:  # of the fields only this one is read as JSON, when it is set as a whole
-        raise InputRefused("bad_setting", name="THOUGHTCYCLE_LIMITS", expected="JSON", value="…") from None
+        raise InputRefused("bad_setting", name=f"{PREFIX}LIMITS", expected="JSON") from None
+
+
+def _expected(place: Sequence[int | str]) -> str:
+    """What a setting takes, as far as it can be said without words."""
+    if place[0] == "limits" and len(place) > 1 and (limit := Limits.model_fields.get(str(place[1]))):
+        return " … ".join(str(getattr(bound, "ge", getattr(bound, "le", ""))) for bound in limit.metadata)
+    return {"language": " | ".join(LANGUAGES), "time_zone": "IANA"}.get(str(place[0]), "text")
+
+
+def _check_names(environment: Iterable[str]) -> None:
+    """InputRefused at a variable with our prefix that no setting reads: a typo would go unnoticed."""
+    known = set(_names(Settings)) | set(_names(ModelSettings))
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            close = get_close_matches(name, known, n=1)
+            raise InputRefused("unknown_setting", name=name, close=close[0] if close else ".env.example")
+
+
+def _names(model: type[BaseModel], prefix: str = PREFIX) -> Iterator[str]:
+    for field, info in model.model_fields.items():
+        yield f"{prefix}{field.upper()}"
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield from _names(info.annotation, f"{prefix}{field.upper()}__")
 
 
 def default_db() -> str:

@@ -23,6 +23,7 @@ from thoughtcycle.nodes.router import router
 from thoughtcycle.nodes.services import Provider, Services
 from thoughtcycle.nodes.state import InputState, OutputState, State, StateUpdate
 from thoughtcycle.nodes.turn import open_turn
+from thoughtcycle.prompts.loader import Language
 
 NAME = "thought_cycle"
 RECURSION_LIMIT = 200
@@ -87,14 +88,16 @@ def create_thought_cycle(
     context: ContextSource = adapt,
     limits: Limits | None = None,
     single_user: str | None = None,
+    language: Language = "pt",
 ) -> ThoughtCycle:
     """The compiled thought cycle over an open memory and a mind.
 
     `checkpointer` is what LangGraph's `compile` takes: a saver, None, or True for a subgraph that keeps
-    its own state across its parent's turns. `single_user` is the user of every run that names none.
+    its own state across its parent's turns. `single_user` is the user of every run that names none,
+    `language` that of threads whose messages have not shown theirs yet.
     A run without a user fails with NotAllowed.
     """
-    services = Services(memory, mind, limits or Limits(), single_user)
+    services = Services(memory, mind, limits or Limits(), single_user, language)
 
     async def provide() -> Services:
         return services

@@ -8,6 +8,7 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import utc_now
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.prompts.loader import Language
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Services:
     limits: Limits = field(default_factory=Limits)
     single_user: str | None = None
     """The user of a deployment that has only one; None: every run must name its user."""
+    language: Language = "pt"
+    """Of a thread whose messages have not shown theirs yet."""
     clock: Callable[[], datetime] = utc_now
 
 

@@ -21,7 +21,7 @@ from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.nodes.state import State
 from thoughtcycle.prompts.errors import ModelFailed, NotAllowed
-from thoughtcycle.prompts.loader import Language, Texts, texts
+from thoughtcycle.prompts.loader import LANGUAGES, Language, Texts, texts
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,8 @@ class Turn:
     @property
     def language(self) -> Language:
         """The language of this turn, settled by its first step."""
-        return "en" if self.state.get("language") == "en" else "pt"
+        known = self.state.get("language")
+        return next((language for language in LANGUAGES if language == known), self.services.language)
 
     @property
     def message(self) -> str:

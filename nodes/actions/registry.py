@@ -55,10 +55,13 @@ class Registry(Mapping[str, Action[Any]]):
 def discover(disabled: Iterable[str] = ()) -> Registry:
     """Our own actions and those that installed packages offer; one of a package replaces ours of its name.
 
-    `disabled` names are left out of this deployment. InputRefused when an entry point is no action.
+    `disabled` names are left out of this deployment. InputRefused when an entry point is no action, or
+    a disabled name is that of none.
     """
     found = {action.name: action for action in (*_own(), *_installed())}
     off = {name.casefold() for name in disabled}
+    if unknown := off - {name.casefold() for name in found}:
+        raise InputRefused("unknown_action", name=min(unknown), names=", ".join(found))
     return Registry(action for action in found.values() if action.name.casefold() not in off)
 
 

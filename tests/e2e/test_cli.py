@@ -324,3 +324,27 @@ def test_ctrl_c_stops_the_reply_not_the_program(tmp_path: Path, fake_openai: Fak
     ]
     first = next(cycle for cycle in stored if "história" in json.dumps(cycle, ensure_ascii=False))
     assert '"cut": true' in json.dumps(first) and "palavra palavra" in json.dumps(first)
+
+
+def test_a_model_without_a_server_is_refused_rather_than_replaced(tmp_path: Path) -> None:
+    assert "OPENAI_BASE_URL" in refused(run("chat", "--model", "foo", stdin="oi\n", db=tmp_path / "m.db"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("THOUGHTCYCLE_LIMTS__MAX_STEPS", "3", "THOUGHTCYCLE_LIMITS__MAX_STEPS"),
+        ("THOUGHTCYCLE_LIMITS__MAX_STEPS", "x", "1 … 50"),
+        ("THOUGHTCYCLE_LANGUAGE", "xx", "pt | en"),
+        ("THOUGHTCYCLE_DISABLED_ACTIONS", "Dance", "MemorySearch"),
+    ],
+)
+def test_a_setting_that_means_nothing_is_refused(
+    name: str, value: str, expected: str, tmp_path: Path
+) -> None:
+    assert expected in refused(run("actions", env={name: value}))
+
+
+def test_the_given_language_is_that_of_the_program_too(tmp_path: Path) -> None:
+    line = refused(run("chat", "--language", "en", "--time-zone", "Mars", stdin="hi\n", db=tmp_path / "m.db"))
+    assert "not known" in line
