@@ -23,6 +23,11 @@ class Display(Protocol):
         """A failure in one line."""
 
 
+def is_refusal(message: Wire) -> bool:
+    """Whether it tells why a run is refused, just before it fails."""
+    return (message["role"], message["modal"]) == ("system", "text")
+
+
 class TerminalDisplay:
     """Streams replies; a status line is replaced by whatever comes next."""
 
@@ -37,6 +42,8 @@ class TerminalDisplay:
     def show(self, message: Wire) -> None:
         from rich.text import Text
 
+        if is_refusal(message):
+            return  # the failure that follows says it
         if message["modal"] == "text-for-replace":
             self._close()
             self.status.update(Text(printable(message["content"]), style="dim"))
@@ -90,7 +97,7 @@ class PipeDisplay:
     def show(self, message: Wire) -> None:
         if message["modal"] == "text-for-replace":
             sys.stderr.write(f"{one_line(message['content'])}\n")
-        elif message["modal"] == "text" and not message.get("delta"):
+        elif message["modal"] == "text" and not message.get("delta") and not is_refusal(message):
             self.replies.append(one_line(message["content"]))
 
     def end(self, note: str = "") -> None:

@@ -15,7 +15,7 @@ from thoughtcycle.nodes.actions.base import Action
 from thoughtcycle.nodes.actions.registry import Registry, discover
 from thoughtcycle.nodes.command import RECALL, REMEMBER, command
 from thoughtcycle.nodes.context import Context, ContextSource, adapt
-from thoughtcycle.nodes.guard import Step, guarded
+from thoughtcycle.nodes.guard import Step, guarded, refusals_told
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.recall import recall
 from thoughtcycle.nodes.remember import remember
@@ -53,7 +53,8 @@ def builder(provide: Provider, *, actions: Registry | None = None, context: Cont
     def node(step: Step) -> Node:
         async def run(state: State, *, runtime: Runtime[Context]) -> StateUpdate:
             services = await provide()
-            return await guarded(step, open_turn(state, runtime, services, context))
+            with refusals_told(runtime.stream_writer, services.language):
+                return await guarded(step, open_turn(state, runtime, services, context))
 
         return run
 

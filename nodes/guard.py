@@ -1,17 +1,32 @@
 """The one boundary of the cycle: a failure that a person can read ends the turn politely."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+from langgraph.types import StreamWriter
 
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.command import REMEMBER
+from thoughtcycle.nodes.envelope import wire
 from thoughtcycle.nodes.state import StateUpdate
 from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import NotAllowed, ThoughtcycleError
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed, ThoughtcycleError
+from thoughtcycle.prompts.loader import Language
 
 log = logging.getLogger(__name__)
 
 Step = Callable[[Turn], Awaitable[StateUpdate]]
+
+
+@contextmanager
+def refusals_told(write: StreamWriter, language: Language) -> Iterator[None]:
+    """Says why a run is refused before it fails: a server passes on no more than the exception's name."""
+    try:
+        yield
+    except (InputRefused, NotAllowed) as refusal:
+        write(wire(refusal.text(language), role="system"))
+        raise
 
 
 async def guarded(step: Step, turn: Turn) -> StateUpdate:

@@ -91,9 +91,13 @@ async def test_the_drawing_shows_every_action(client: LangGraphClient) -> None:
 @pytest.mark.spec("BY-5")
 async def test_without_a_user_the_run_fails_closed(client: LangGraphClient) -> None:
     thread = (await client.threads.create())["thread_id"]
+    seen = []
     with pytest.raises(AssertionError, match="NotAllowed"):
-        async for _ in parts(client.runs.stream(thread, ASSISTANT, input=human("oi"))):
-            pass
+        async for _, data in parts(
+            client.runs.stream(thread, ASSISTANT, input=human("oi"), stream_mode="custom")
+        ):
+            seen.append(data)
+    assert "user_id" in seen[-1]["content"] and seen[-1]["role"] == "system"
 
 
 @pytest.mark.spec("BY-5")
