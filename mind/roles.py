@@ -27,6 +27,7 @@ LOCAL = "local:"
 
 _EXPECTED = {
     "base_url": "http://host[:port]/v1 | https://host[:port]/v1",
+    "api_key": "ASCII",
     "timeout": "0.1 … 3600 (s)",
     "effort": " | ".join(get_args(Effort)),
     "max_retries": "0 … 5",
@@ -54,6 +55,13 @@ class RoleSettings(BaseModel):
     def _is_http(cls, value: str | None) -> str | None:
         if value is not None and not (value.startswith(("http://", "https://")) and host_of(value)):
             raise ValueError("not an http address")
+        return value
+
+    @field_validator("api_key")
+    @classmethod
+    def _can_be_sent(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().isascii():
+            raise ValueError("no header can carry it")
         return value
 
 
@@ -113,6 +121,7 @@ class ModelSettings(BaseSettings):
     fallback: RoleSettings = RoleSettings()
     """Takes over when a chat role's model fails; off unless its model or address is set."""
 
+    _can_be_sent = field_validator("openai_api_key")(RoleSettings._can_be_sent.__func__)  # type: ignore[attr-defined]
     _is_http = field_validator("openai_base_url")(RoleSettings._is_http.__func__)  # type: ignore[attr-defined]
 
     def __init__(self, **values: Any) -> None:
