@@ -4,12 +4,13 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from benchmarks import checkpoints, command, first_token, turn
+from benchmarks import checkpoints, command, first_token, growth, turn
 from benchmarks.machine import describe
 
 ALL: dict[str, Callable[[], str]] = {
     "command": command.run,
     "turn": lambda: asyncio.run(turn.run()),
+    "growth": lambda: asyncio.run(growth.run()),
     "checkpoints": lambda: asyncio.run(checkpoints.run()),
     "first-token": first_token.run,
 }
