@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := cli graph memory mind nodes prompts
+SOURCES := cli evals graph memory mind nodes prompts
 
 .PHONY: chat test dev check bench eval picture clean
 
@@ -26,7 +26,11 @@ bench: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m benchmarks $(ARGS)
 
 eval: $(VENV)/.dev
-	$(BIN)/python -m evals.rules $(ARGS)
+	$(BIN)/python -m thoughtcycle.evals.rules $(ARGS)
+ifdef DATA
+	$(BIN)/thoughtcycle eval locomo --data $(DATA)/locomo
+	$(BIN)/thoughtcycle eval prefeval --data $(DATA)/prefeval
+endif
 
 picture: $(VENV)/.dev
 	$(BIN)/python docs/pictures.py

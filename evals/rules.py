@@ -1,4 +1,4 @@
-"""Scores the language rules on labelled messages: `python -m evals.rules`.
+"""Scores the language rules on labelled messages: `python -m thoughtcycle.evals.rules`.
 
 Prints precision and recall per rule for the half that the rules were tuned on and for the half that was
 only ever scored, and the share of messages understood exactly. Both halves are by the author of the rules,

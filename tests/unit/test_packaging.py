@@ -12,14 +12,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-TOPS = ("cli", "graph", "memory", "mind", "nodes", "prompts")
+TOPS = ("cli", "evals", "graph", "memory", "mind", "nodes", "prompts")
 FLOORS = {
     "prompts": {"prompts"},
     "memory": {"memory", "prompts"},
     "mind": {"mind", "prompts", "memory.records"},
     "nodes": {"nodes", "mind", "memory", "prompts"},
     "graph": {"graph", "nodes", "mind", "memory", "prompts"},
-    "cli": {"cli", "graph", "nodes", "mind", "memory", "prompts"},
+    "evals": {"evals", "mind", "memory", "prompts"},
+    "cli": {"cli", "evals", "graph", "nodes", "mind", "memory", "prompts"},
 }
 
 

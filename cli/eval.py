@@ -1,0 +1,56 @@
+"""`thoughtcycle eval`: measures retrieval on public data sets, through the memory's own search."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thoughtcycle.cli.options import TEXTS, Json, put_json, reported
+
+if TYPE_CHECKING:
+    from thoughtcycle.evals.measures import Report
+    from thoughtcycle.memory.embedder import Embedder
+
+app = typer.Typer(help=TEXTS["help.eval"], no_args_is_help=True)
+
+Data = Annotated[Path, typer.Option("--data", help=TEXTS["option.data"])]
+
+
+@app.command(help=TEXTS["help.locomo"])
+@reported
+def locomo(data: Data, as_json: Json = False) -> None:
+    from thoughtcycle.evals.locomo import evaluate
+
+    _print(evaluate, data, as_json)
+
+
+@app.command(help=TEXTS["help.prefeval"])
+@reported
+def prefeval(data: Data, as_json: Json = False) -> None:
+    from thoughtcycle.evals.prefeval import evaluate
+
+    _print(evaluate, data, as_json)
+
+
+def _print(
+    evaluate: "Callable[[Path, Embedder | None], Awaitable[Report]]", data: Path, as_json: bool
+) -> None:
+    from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
+    from thoughtcycle.mind.roles import ModelSettings
+
+    embeddings = build_embeddings(ModelSettings())
+
+    async def run() -> "Report":
+        try:
+            return await evaluate(data, embeddings)
+        finally:
+            if isinstance(embeddings, NamedEmbeddings):
+                await embeddings.aclose()
+
+    report = asyncio.run(run())
+    if as_json:
+        put_json(report.as_json())
+    else:
+        typer.echo(report.as_text())

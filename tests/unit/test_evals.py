@@ -1,0 +1,154 @@
+"""The evaluations count right and go the product's own way; the data here are made up, in the sets' formats."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from support.memories import WordEmbedder
+from thoughtcycle.cli.main import app
+from thoughtcycle.evals import locomo, prefeval
+from thoughtcycle.evals.asking import Baseline, halves
+from thoughtcycle.evals.locomo import Turn, exchanges
+from thoughtcycle.evals.measures import Asked, recall, reciprocal_rank, score, scores
+from thoughtcycle.prompts.errors import InputRefused
+
+
+def asked(relevant: str, found: str, half: str = "tune", category: str = "c") -> Asked:
+    return Asked(half, category, frozenset(relevant), tuple(found))
+
+
+@pytest.mark.parametrize(
+    ("relevant", "found", "recalled", "rank"),
+    [("a", "abc", 1.0, 1.0), ("ab", "xxxxab", 0.5, 0.2), ("a", "xyz", 0.0, 0.0), ("abz", "ba", 2 / 3, 1.0)],
+)
+def test_recall_and_reciprocal_rank(relevant: str, found: str, recalled: float, rank: float) -> None:
+    one = asked(relevant, found)
+    assert recall(one, 5) == pytest.approx(recalled)
+    assert reciprocal_rank(one) == pytest.approx(rank)
+
+
+def test_a_score_is_the_mean_over_questions() -> None:
+    found = score([asked("a", "a"), asked("ab", "xa"), asked("a", "xyz"), asked("a", "x" * 12 + "a")])
+    assert (found.questions, found.recall_at_10, found.recall_at_20) == (4, 0.375, 0.625)
+    assert (found.hit_at_10, found.all_at_10) == (0.5, 0.25)
+    assert found.mrr == pytest.approx((1 + 1 / 2 + 0 + 1 / 13) / 4)
+
+
+def test_scores_are_told_per_half_and_category_and_over_all() -> None:
+    found = scores([asked("a", "a"), asked("a", "x", category="d"), asked("a", "a", half="held out")])
+    assert {half: list(part) for half, part in found.items()} == {
+        "tune": ["c", "d", "all"],
+        "held out": ["c", "all"],
+    }
+    assert found["tune"]["all"].recall_at_5 == 0.5
+
+
+def test_the_first_half_is_for_tuning() -> None:
+    assert halves(["b", "b", "a", "c"]) == {"b": "tune", "a": "held out", "c": "held out"}
+
+
+def test_the_baseline_ranks_by_stems() -> None:
+    plain = Baseline({"one": "camping by the lake", "two": "a lake", "three": "nothing"})
+    assert plain.found("Where did they camp at the lakes?") == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    ("speakers", "pairs"),
+    [
+        ("ABAB", ["0-1", "2-3"]),
+        ("BAB", ["-0", "1-2"]),
+        ("AAB", ["0-", "1-2"]),
+        ("ABB", ["0-1", "-2"]),
+        ("A", ["0-"]),
+        ("", []),
+    ],
+)
+def test_turns_become_exchanges(speakers: str, pairs: list[str]) -> None:
+    turns = tuple(Turn(str(place), speaker, "x") for place, speaker in enumerate(speakers))
+    made = [f"{one.id if one else ''}-{other.id if other else ''}" for one, other in exchanges("A", turns)]
+    assert made == pairs
+
+
+def conversation(name: str) -> dict[str, object]:
+    def turn(number: int, speaker: str, text: str, **more: str) -> dict[str, str]:
+        return {"dia_id": f"D1:{number}", "speaker": speaker, "text": text, **more}
+
+    return {
+        "sample_id": name,
+        "conversation": {
+            "speaker_a": "Rui",
+            "speaker_b": "Eva",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                turn(1, "Rui", "We camped by the lake"),
+                turn(2, "Eva", "Lovely. Any pictures?", blip_caption="a violin on a chair"),
+                turn(3, "Rui", "Plenty of them"),
+            ],
+            "session_2_date_time": "9:00 am on 9 May, 2023",
+            "session_2": [{"dia_id": "D2:1", "speaker": "Eva", "text": "My violin is broken"}],
+        },
+        "qa": [
+            {"question": "Where did Rui camp?", "category": 4, "evidence": ["D1:1"]},
+            {"question": "What about the violin?", "category": 1, "evidence": ["D1:02; D:2:1", "D9:9"]},
+            {"question": "Who?", "category": 3, "evidence": ["D"]},
+        ],
+    }
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "locomo10.json").write_text(json.dumps([conversation("c1"), conversation("c2")]))
+    for topic, thing in (("a_food", "coriander"), ("b_travel", "planes")):
+        entries = [
+            {"preference": f"I never want {thing}", "question": f"Any tips about {thing}?"},
+            {"preference": "I like the sea", "question": "Where to swim in the sea?"},
+        ]
+        (tmp_path / "prefeval").mkdir(exist_ok=True)
+        (tmp_path / "prefeval" / f"{topic}.json").write_text(json.dumps(entries))
+    return tmp_path
+
+
+async def test_locomo_is_recorded_and_asked_through_the_memory(data: Path) -> None:
+    (one, _) = locomo.load(data)
+    assert [question[1:] for question in one.questions] == [
+        ("single-hop", {"D1:1"}),
+        ("multi-hop", {"D1:2", "D2:1"}),
+    ]
+    report = await locomo.evaluate(data, WordEmbedder())
+    found = scores(report.asked)
+    assert found["tune"]["single-hop"].recall_at_5 == 1
+    assert found["held out"]["multi-hop"].recall_at_5 == 1
+    assert scores(report.baseline)["tune"]["all"].questions == 2
+    assert "single-hop" in report.as_text()
+
+
+async def test_a_preference_said_twice_is_one_memory_for_both_questions(data: Path) -> None:
+    report = await prefeval.evaluate(data / "prefeval", None)
+    assert len({one.relevant for one in report.asked}) == 3
+    assert scores(report.asked)["held out"]["b_travel"].recall_at_5 == 1
+
+
+def test_the_command_prints_tables_and_json(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THOUGHTCYCLE_EMBEDDING__MODEL", "none")
+    run = CliRunner().invoke
+    shown = run(app, ["eval", "locomo", "--data", str(data)])
+    assert (shown.exit_code, "held out" in shown.stdout) == (0, True)
+    told = json.loads(run(app, ["eval", "prefeval", "--data", str(data / "prefeval"), "--json"]).stdout)
+    assert told["scores"]["tune"]["all"]["questions"] == 2
+    assert told["embeddings"] == "none"
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"qa": []}]', "[[]]"])
+def test_what_is_not_the_data_set_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "locomo10.json"
+    file.write_text(text)
+    for load in (locomo.load, prefeval.load):
+        with pytest.raises(InputRefused) as refused:
+            load(file)
+        assert "\n" not in refused.value.text("en")
+    with pytest.raises(InputRefused):
+        locomo.load(tmp_path / "nowhere")
+    with pytest.raises(InputRefused):
+        prefeval.load(tmp_path / "nowhere")
