@@ -96,7 +96,9 @@ class SqliteStorage(Storage):
         return await self._read(sqlite_memories.feed, space, after, model)
 
     async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
-        return await self._write(sqlite_transcript.claim, chat, user, at)
+        # Known chats are only read: a write would wait for the checkpointer, which shares the file.
+        known = await self._read(sqlite_transcript.conversation, chat)
+        return known or await self._write(sqlite_transcript.claim, chat, user, at)
 
     async def owner(self, chat: str) -> str | None:
         return await self._read(sqlite_transcript.owner, chat)

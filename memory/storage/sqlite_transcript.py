@@ -18,7 +18,14 @@ def claim(db: sqlite3.Connection, chat: str, user: str, at: datetime) -> Convers
         "INSERT OR IGNORE INTO conversations (id, user, created, updated) VALUES (?, ?, ?, ?)",
         (chat, user, at.isoformat(), at.isoformat()),
     )
+    return conversation(db, chat) or Conversation(id=chat, user=user, created=at, updated=at)
+
+
+def conversation(db: sqlite3.Connection, chat: str) -> Conversation | None:
+    """The chat as it is stored; None while nobody has claimed it."""
     row = db.execute("SELECT user, tip, created, updated FROM conversations WHERE id = ?", (chat,)).fetchone()
+    if row is None:
+        return None
     created, updated = map(datetime.fromisoformat, row[2:])
     return Conversation(id=chat, user=row[0], tip=row[1], created=created, updated=updated)
 
