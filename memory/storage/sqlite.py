@@ -98,7 +98,9 @@ class SqliteStorage(Storage):
     async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
         # Known chats are only read: a write would wait for the checkpointer, which shares the file.
         known = await self._read(sqlite_transcript.conversation, chat)
-        return known or await self._write(sqlite_transcript.claim, chat, user, at)
+        if known is not None:
+            return known
+        return await self._write(sqlite_transcript.claim, chat, user, at)
 
     async def owner(self, chat: str) -> str | None:
         return await self._read(sqlite_transcript.owner, chat)
