@@ -114,7 +114,9 @@ def check_version(connection: sqlite3.Connection, place: str) -> int:
     """The schema number of the file, 0 for a new one; writes nothing. Raises as `migrate` does."""
     known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_versions'").fetchone()
     if not known:
-        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+        tables = (
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+        )
         foreign = {name for (name,) in connection.execute(tables)} - CHECKPOINT_TABLES
         if foreign:
             raise StorageFailed("storage_foreign", place=place, table=min(foreign))
