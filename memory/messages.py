@@ -10,13 +10,13 @@ import numpy.typing as npt
 from thoughtcycle.memory.masking import masked
 from thoughtcycle.memory.postings import MOST_TERMS, Postings, grown
 from thoughtcycle.memory.ranking import (
+    ABOUT,
     FLOOR,
     MOST_SATURATED,
     Keywords,
     fuse,
     idf,
     saturation,
-    smoothed,
     spread,
     whole,
 )
@@ -104,8 +104,7 @@ class MessageIndex:
         words = self._keywords(terms(query))
         slots = np.flatnonzero(self._live)
         mean = float(np.nanmean(cosines)) if np.count_nonzero(~np.isnan(cosines)) >= MANY else 0.0
-        near = smoothed(cosines, self._before, self._after)[slots]
-        relevance = fuse(near, words.share[slots], words.coverage[slots], mean=mean, floor=floor)
+        relevance = fuse(cosines[slots], words.share[slots], words.coverage[slots], mean=mean, floor=floor)
         order = np.lexsort((-slots, -relevance))[:limit]
         found = zip(slots[order].tolist(), relevance[order].tolist(), strict=True)
         return [FoundMessage(*self._said[slot], value) for slot, value in found if value > 0]
@@ -115,7 +114,7 @@ class MessageIndex:
         size, live = len(self._live), self._live
         own, about = self._own.lengths(size), self._about.lengths(size)
         all_live = np.flatnonzero(live)
-        length = spread(all_live, own[all_live], self._before, self._after, size) + about * live
+        length = spread(all_live, own[all_live], self._before, self._after, size) + ABOUT * about * live
         mean = float(length.sum()) / max(len(self), 1)
         bm25, matched = np.zeros(size, np.float32), np.zeros(size, np.float32)
         weights = []
@@ -124,7 +123,7 @@ class MessageIndex:
             kept = live[slots]
             frequency = spread(slots[kept], counts[kept], self._before, self._after, size)
             slots, counts = self._about.holders(term)
-            frequency[slots] += np.where(live[slots], counts, 0)
+            frequency[slots] += np.where(live[slots], ABOUT * counts, 0)
             holders = np.flatnonzero(frequency)
             weight = idf(len(self), len(holders))
             weights.append(weight)
@@ -224,9 +223,8 @@ def dense_key(message: CycleMessage, text: str) -> str:
 
 
 def about(message: CycleMessage) -> tuple[str, ...]:
-    """Keywords of a message beside its text: the speaker (counted twice) and the day it was said."""
-    name = message.name or ""
-    return (name, name, str(message.at.day), *_months()[message.at.month], str(message.at.year))
+    """Keywords of a message beside its text: the speaker and the day it was said."""
+    return (message.name or "", str(message.at.day), *_months()[message.at.month], str(message.at.year))
 
 
 @cache

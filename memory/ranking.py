@@ -13,12 +13,14 @@ from thoughtcycle.memory.words import Term, terms
 
 FLOOR = 0.25
 """Evidence below which a memory has nothing to do with the query: one of four rare words, or cosine 0.33."""
-TRUST = 8.0
-"""Weight of keywords against cosines, to be multiplied with the share that the best keyword match reaches."""
-OWN, PREVIOUS, NEXT = 3, 2, 1
-"""Weight of a word in a message by who said it: the message itself, the one before it, the one after it."""
-NEIGHBOUR = 0.2
-"""Weight of a neighbouring message's cosine beside the message's own."""
+KEYWORDS = 3.0
+"""Weight of the share of the query that keywords match, beside what the cosine says."""
+OWN = 3.0
+"""Weight of a word that the message itself says."""
+BEFORE, AFTER = (2.0, 1.0), (1.0, 0.5)
+"""Weights of words said one and two messages before it, and one and two messages after it."""
+ABOUT = 2.0
+"""Weight of the speaker's name and of the day."""
 DENSE_FROM, DENSE_TO = 0.2, 0.7
 """Cosines that count as no and as full evidence; unrelated sentences lie around 0.0 to 0.3."""
 CROWDED = 0.5
@@ -83,27 +85,19 @@ def dense_evidence(cosine: npt.ArrayLike, mean: float = 0.0) -> npt.NDArray[np.f
 
 
 def spread(slots: Slots, counts: Scores, before: Slots, after: Slots, size: int) -> Scores:
-    """Counts of a word per message, its own and its neighbours'.
+    """Counts of a word per message: what it says itself, and what is said around it.
 
     `slots` (each once) say it `counts` times; `before` and `after` give every slot's neighbours, -1 for none.
     """
     total = np.zeros(size, np.float32)
     total[slots] = OWN * counts
-    for weight, links in ((PREVIOUS, after), (NEXT, before)):
-        heard = links[slots]
-        total[heard[heard >= 0]] += weight * counts[heard >= 0]
+    for weights, links in ((BEFORE, after), (AFTER, before)):
+        hearers, heard = links[slots], counts
+        for weight in weights:
+            hearers, heard = hearers[hearers >= 0], heard[hearers >= 0]
+            total[hearers] += weight * heard
+            hearers = links[hearers]
     return total
-
-
-def smoothed(cosines: Scores, before: Slots, after: Slots) -> Scores:
-    """Each message's cosine, averaged with those of its neighbours as far as there are any; nan stays."""
-    total, weight = cosines.copy(), np.ones(len(cosines), np.float32)
-    for links in (before, after):
-        near = np.where(links >= 0, cosines[links], np.nan)
-        known = ~np.isnan(near)
-        total[known] += NEIGHBOUR * near[known]
-        weight[known] += NEIGHBOUR
-    return total / weight
 
 
 def fuse(
@@ -117,10 +111,10 @@ def fuse(
     """Relevance in [0, 1] of each candidate; 0 for those whose evidence does not reach `floor`.
 
     A cosine may be nan: there is none. Evidence is absolute (the better of dense and keyword evidence), so
-    that a lone hit is not relevant just for being the best. The order comes from a sum in which keywords
-    count the more, the more of the query the best keyword match says: that tells whether the answer is
-    likely to repeat the question's words. Both halves are absolute, because stretching each to its own best
-    makes a poor half as loud as a good one (docs/measurements.md, Retrieval).
+    that a lone hit is not relevant just for being the best. The order comes from the sum of the two, both
+    absolute: keywords weigh by the share of the query that they match, so that they lead where the question's
+    words are said again and step back where they are not. Stretching each half to its own best, or fusing
+    ranks, makes a poor half as loud as a good one (docs/measurements.md, Retrieval).
     """
     if not len(cosines):
         return np.zeros(0)
@@ -129,7 +123,7 @@ def fuse(
     passed = (evidence >= floor) & (evidence > 0)
     if not passed.any():
         return np.zeros(len(cosines))
-    score = dense + TRUST * share.max() * share
+    score = dense + KEYWORDS * share
     best, least = score[passed].max(), score[passed].min()
     place = (score - least) / (best - least) if best > least else np.ones(len(score))
     relevance: npt.NDArray[np.floating] = np.where(passed, evidence[passed].max() * (0.5 + 0.5 * place), 0.0)

@@ -14,6 +14,7 @@ from thoughtcycle.memory.ranking import (
     fuse,
     idf,
     rerank,
+    spread,
     strength,
     whole,
 )
@@ -53,9 +54,9 @@ def test_either_kind_of_evidence_suffices_and_both_rank_first() -> None:
     assert first <= 1
 
 
-def test_keywords_count_the_more_the_more_of_the_query_the_best_of_them_says() -> None:
+def test_keywords_lead_where_they_say_much_of_the_query() -> None:
     near = (0.6, 0.0, 0.0)
-    told, hinted = (0.3, 0.5, 0.5), (0.3, 0.2, 0.5)
+    told, hinted = (0.3, 0.5, 0.5), (0.3, 0.1, 0.5)
     first, second = fused([near, told])
     assert second > first
     first, second = fused([near, hinted])
@@ -71,6 +72,15 @@ def test_the_floor_can_be_lowered_and_raised() -> None:
     rows = [(0.3, 0, 0), (0.5, 0, 0), (0.1, 0, 0)]
     assert [value > 0 for value in fused(rows, floor=0.0)] == [True, True, False]
     assert fused(rows, floor=0.9) == [0, 0, 0]
+
+
+def test_a_word_is_heard_two_messages_around() -> None:
+    links = np.arange(6)
+    before, after = links - 1, np.append(links[1:], -1)
+    said = np.array([2]), np.ones(1, np.float32)
+    assert spread(*said, before, after, 6).tolist() == [0.5, 1, 3, 2, 1, 0]
+    twice = np.array([0, 5]), np.array([1, 2], np.float32)
+    assert spread(*twice, before, after, 6).tolist() == [3, 2, 1, 1, 2, 6]
 
 
 @pytest.mark.parametrize("seed", range(20))
