@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import BaseMessage
 
+from thoughtcycle.memory.masking import masked
 from thoughtcycle.memory.records import Cycle, Utterance
 from thoughtcycle.nodes.envelope import flagged, role_of
 
 CHARS_PER_TOKEN = 4
 """A documented estimate for Portuguese and English: no tokenizer table is at hand offline."""
 CUT = " […] "
-HIDDEN = "[…]"
 
 
 def of_cycles(cycles: Iterable[Cycle]) -> list[Utterance]:
@@ -35,15 +35,14 @@ def of_messages(messages: Sequence[BaseMessage], cycles: int) -> list[Utterance]
 def mask(window: Iterable[Utterance], hidden: Iterable[str]) -> list[Utterance]:
     """The same window with every occurrence of hidden words replaced."""
     words = sorted({text for text in hidden if text}, key=len, reverse=True)
-    masked = []
-    for utterance in window:
-        content = utterance["content"]
-        for text in words:
-            content = content.replace(text, HIDDEN)
-        masked.append(
-            Utterance(role=utterance["role"], content=content, chat_history=utterance["chat_history"])
+    return [
+        Utterance(
+            role=utterance["role"],
+            content=masked(utterance["content"], words),
+            chat_history=utterance["chat_history"],
         )
-    return masked
+        for utterance in window
+    ]
 
 
 def fit(window: Sequence[Utterance], tokens: int) -> list[Utterance]:

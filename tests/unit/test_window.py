@@ -3,6 +3,7 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from thoughtcycle.memory.masking import HIDDEN
 from thoughtcycle.memory.records import Utterance
 from thoughtcycle.nodes import window
 from thoughtcycle.nodes.message import clean, command_query, user_message
@@ -29,7 +30,7 @@ def test_only_the_last_cycles_of_the_messages_count() -> None:
 
 def test_hidden_words_are_masked_longest_first() -> None:
     masked = window.mask([said("Meu nome é Pedro, moro aqui")], ["Pedro", "Meu nome é Pedro", ""])
-    assert masked[0]["content"] == f"{window.HIDDEN}, moro aqui"
+    assert masked[0]["content"] == f"{HIDDEN}, moro aqui"
 
 
 @pytest.mark.spec("BY-7")
