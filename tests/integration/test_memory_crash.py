@@ -21,8 +21,9 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(TESTS)}
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[Memory]:
-    async with Memory.open(f"sqlite:///{path}", embeddings=WordEmbedder()) as memory:
+async def opened(database: Path | str) -> AsyncIterator[Memory]:
+    url = database if isinstance(database, str) else f"sqlite:///{database}"
+    async with Memory.open(url, embeddings=WordEmbedder()) as memory:
         yield memory
 
 
@@ -82,15 +83,14 @@ asyncio.run(main())
 
 
 @pytest.mark.spec("BY-2")
-async def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    command = [sys.executable, "-c", WRITER, f"sqlite:///{path}"]
+async def test_nothing_acknowledged_is_lost(database_url: str) -> None:
+    command = [sys.executable, "-c", WRITER, database_url]
     with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         acknowledged = [writer.stdout.readline().strip() for _ in range(50)]
         writer.send_signal(signal.SIGKILL)
         acknowledged += [line.strip() for line in writer.stdout if line.endswith("\n")]
-    async with opened(path) as memory:
+    async with opened(database_url) as memory:
         records = await memory.list("ana")
         assert {record.id for record in records} >= set(acknowledged)
         assert len(records) <= len(acknowledged) + 1
@@ -120,7 +120,7 @@ asyncio.run(main())
 
 
 class Neighbour:
-    """Another process on the same file."""
+    """Another process on the same database."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -136,12 +136,12 @@ class Neighbour:
 
 
 @pytest.fixture
-async def neighbour(tmp_path: Path) -> AsyncIterator[Neighbour]:
+async def neighbour(database_url: str) -> AsyncIterator[Neighbour]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
         OTHER,
-        f"sqlite:///{tmp_path}/memory.db",
+        database_url,
         env=ENVIRONMENT,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -153,8 +153,8 @@ async def neighbour(tmp_path: Path) -> AsyncIterator[Neighbour]:
 
 
 @pytest.mark.spec("BY-2")
-async def test_two_processes_see_each_other_s_writes(tmp_path: Path, neighbour: Neighbour) -> None:
-    async with opened(tmp_path / "memory.db") as memory:
+async def test_two_processes_see_each_other_s_writes(database_url: str, neighbour: Neighbour) -> None:
+    async with opened(database_url) as memory:
 
         async def here() -> list[str]:
             return sorted(str(hit.record.content) for hit in await memory.search("ana", "praia", limit=50))
@@ -170,8 +170,10 @@ async def test_two_processes_see_each_other_s_writes(tmp_path: Path, neighbour: 
 
 
 @pytest.mark.spec("BY-2")
-async def test_two_processes_writing_at_once_keep_one_journal(tmp_path: Path, neighbour: Neighbour) -> None:
-    async with opened(tmp_path / "memory.db") as memory:
+async def test_two_processes_writing_at_once_keep_one_journal(
+    database_url: str, neighbour: Neighbour
+) -> None:
+    async with opened(database_url) as memory:
         await neighbour.tell("look now")
 
         async def write_here() -> None:
