@@ -13,8 +13,8 @@ from thoughtcycle.memory.words import Term, terms
 
 FLOOR = 0.25
 """Evidence below which a memory has nothing to do with the query: one of four rare words, or cosine 0.33."""
-KEYWORDS = 3.0
-"""Weight of the share of the query that keywords match, beside what the cosine says."""
+TRUST = 8.0
+"""Weight of keywords beside cosines, times the share of the query that the best keyword match reaches."""
 OWN = 3.0
 """Weight of a word that the message itself says."""
 BEFORE, AFTER = (2.0, 1.0), (1.0, 0.5)
@@ -111,9 +111,9 @@ def fuse(
     """Relevance in [0, 1] of each candidate; 0 for those whose evidence does not reach `floor`.
 
     A cosine may be nan: there is none. Evidence is absolute (the better of dense and keyword evidence), so
-    that a lone hit is not relevant just for being the best. The order comes from the sum of the two, both
-    absolute: keywords weigh by the share of the query that they match, so that they lead where the question's
-    words are said again and step back where they are not. Stretching each half to its own best, or fusing
+    that a lone hit is not relevant just for being the best. The order comes from a sum of the two, both
+    absolute, in which keywords weigh the more, the more of the query the best of them matches: that tells
+    whether what is looked for repeats the question's words. Stretching each half to its own best, or fusing
     ranks, makes a poor half as loud as a good one (docs/measurements.md, Retrieval).
     """
     if not len(cosines):
@@ -123,7 +123,7 @@ def fuse(
     passed = (evidence >= floor) & (evidence > 0)
     if not passed.any():
         return np.zeros(len(cosines))
-    score = dense + KEYWORDS * share
+    score = dense + TRUST * share.max() * share
     best, least = score[passed].max(), score[passed].min()
     place = (score - least) / (best - least) if best > least else np.ones(len(score))
     relevance: npt.NDArray[np.floating] = np.where(passed, evidence[passed].max() * (0.5 + 0.5 * place), 0.0)
