@@ -22,6 +22,8 @@ CANDIDATES = 10
 """Memories that are reranked (HM-9)."""
 LONGEST_QUERY = 10_000
 """Characters of a query that are read."""
+_SHORT = 20_000
+"""Characters that are ranked at once: a change of threads costs more than that takes."""
 
 Part: TypeAlias = Literal["facts", "cycles"]
 """What a search looks through."""
@@ -105,7 +107,10 @@ class Searching(Engine):
             )
         stored = await self._storage.records(user, [one.memory for one in found])
         records = {record.id: record for record in stored if record.status == "active"}
-        return await asyncio.to_thread(ranked, query, found, records, self._clock(), limit)
+        now = self._clock()
+        if sum(len(record.text) for record in stored) < _SHORT:
+            return ranked(query, found, records, now, limit)
+        return await asyncio.to_thread(ranked, query, found, records, now, limit)
 
     async def _messages(
         self, user: str, query: str, direction: np.ndarray | None, limit: int, floor: float
