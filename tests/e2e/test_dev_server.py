@@ -11,6 +11,7 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from support.databases import new_database
 from support.dev_server import dev_server
 from support.dialogue import HEAVY, TALK, TURNS, environment, watch
 from support.fake_openai import FakeOpenAI, Reply
@@ -33,10 +34,14 @@ class Server:
             return await memory.list(user)
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, fake_openai_server: FakeOpenAI) -> Iterator[Server]:
+@pytest.fixture(scope="module", params=["sqlite", "mongodb"])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, fake_openai_server: FakeOpenAI
+) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("dev")
     db = f"sqlite:///{folder}/dev.db"
+    if request.param == "mongodb":
+        db = new_database(request.getfixturevalue("mongodb_url"))
     with dev_server(folder, environment(fake_openai_server) | {"THOUGHTCYCLE_DB": db}) as url:
         yield Server(url, db, folder / "dev.log")
 

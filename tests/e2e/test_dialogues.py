@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,8 @@ CLEAN = {
 }
 
 
-def cli(*args: str, stdin: str = "", db: Path) -> subprocess.CompletedProcess[str]:
-    options = ["--db", f"sqlite:///{db}", "--user", "pedro"]
+def cli(*args: str, stdin: str = "", db: Path | str) -> subprocess.CompletedProcess[str]:
+    options = ["--db", db if isinstance(db, str) else f"sqlite:///{db}", "--user", "pedro"]
     return subprocess.run(
         [*CLI, *args, *options],
         input=stdin,
@@ -53,9 +54,9 @@ EN = (
 
 @pytest.mark.spec("TC-2", "TC-3", "TC-6", "TC-7", "TC-8", "TC-9", "TC-10", "TC-11", "BY-3")
 @pytest.mark.parametrize("told", [PT, EN], ids=["pt", "en"])
-def test_the_dialogue_across_processes(told: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_dialogue_across_processes(told: tuple[Any, ...], database_url: str) -> None:
     tell, ask, correct, forget, ask_name, greet, (name, diet, herb, fish, name_word) = told
-    db = tmp_path / "pedro.db"
+    db = database_url
     first = cli("chat", stdin=f"{tell}\n", db=db)
     assert first.returncode == 0, first.stderr
     assert all(word.casefold() in first.stdout.casefold() for word in (name, diet, herb))
