@@ -34,6 +34,11 @@ def connect(url: str) -> AsyncMongoClient[Document]:
 
 
 def database_of(client: AsyncMongoClient[Document]) -> Database:
-    """The database that the client's URL names; read from and durably written to where the truth is."""
+    """The database that the client's URL names, read from its primary.
+
+    Writes are durable unless the URL asks for less (`?journal=false`); unacknowledged they never are.
+    """
+    asked = client.write_concern
+    concern = asked if asked.document and asked.acknowledged else _DURABLE
     name = client.get_default_database(DEFAULT_DATABASE).name
-    return client.get_database(name, read_preference=ReadPreference.PRIMARY, write_concern=_DURABLE)
+    return client.get_database(name, read_preference=ReadPreference.PRIMARY, write_concern=concern)

@@ -144,6 +144,7 @@ async def find_in(
     """Documents that fit `query` and whose `field` is one of `values`, which are escaped already."""
     wanted = list(dict.fromkeys(values))
     for start in range(0, len(wanted), _CHUNK):
-        some = {**query, field: {"$in": wanted[start : start + _CHUNK]}}
-        async for found in collection.find(some, shown):
+        some = wanted[start : start + _CHUNK]
+        condition = some[0] if len(some) == 1 else {"$in": some}  # not every server has an index for $in
+        async for found in collection.find({**query, field: condition}, shown):
             yield found
