@@ -17,5 +17,6 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def new_database(mongodb_url: str) -> str:
-    """The URL of an empty database on the server of `mongodb_url`."""
-    return with_database(mongodb_url, f"thoughtcycle_test_{uuid4().hex[:12]}")
+    """The URL of an empty database on the server of `mongodb_url`, dropped together with the one that this names."""
+    name = mongodb_url.partition("?")[0].rpartition("/")[2]
+    return with_database(mongodb_url, f"{name}_{uuid4().hex[:12]}")

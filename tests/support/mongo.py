@@ -19,12 +19,17 @@ START_SECONDS = 30.0
 
 @pytest.fixture(scope="session")
 def mongodb_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of an empty database that belongs to this test session and is dropped after it."""
+    """The URL of an empty database that belongs to this test session.
+
+    It is dropped afterwards, and with it all whose names begin with its name.
+    """
     name = f"thoughtcycle_test_{uuid4().hex[:12]}"
     if given := os.environ.get("TEST_MONGODB_URI"):
         with MongoClient(given) as client:
             yield with_database(given, name)
-            client.drop_database(name)
+            for made in client.list_database_names():
+                if made.startswith(name):
+                    client.drop_database(made)
     else:
         with mongodb_server(tmp_path_factory.mktemp("mongodb")) as url:
             yield with_database(url, name)
