@@ -15,10 +15,15 @@ MAX_CLAUSES = 1_000
 MAX_CLAUSE = 400
 """Characters of a clause that patterns look at: nobody states a fact in more."""
 
+MAX_TAIL = 80
+"""Characters at the end of a clause in which an excuse is looked for."""
+
 MASK = "\x01"
 _QUOTED = re.compile(r"\"([^\"\n]{1,600})\"|(?<!\w)'([^'\n]{2,300})'(?!\w)")
 _SENTENCE_END = re.compile(r"[.!?…;]+(?=\s|$)|\n|[!?]+|\.(?=[a-z]{3})")
-_ABBREVIATION = re.compile(r"([a-z]{1,4})$")
+_ABBREVIATION = re.compile(r"(?<![a-z])([a-z]{1,4})$")
+_INITIALS = frozenset("ABCDEFGHJKLMNOPQRSTUVWXYZ")
+"""Capitals that shorten a name; "I" is a word."""
 _SEPARATORS = " \n,;:()-–—.!?…*\"'#>~" + MASK
 
 
@@ -50,7 +55,8 @@ class Message:
 
     folded: Folded
     sentences: tuple[Sentence, ...]
-    joking: bool
+    unsaid: bool
+    """It takes itself back as a whole: a joke, or not to be kept."""
 
     def text(self, part: Sentence | Clause) -> str:
         """The folded text of a part."""
@@ -70,8 +76,8 @@ def _pattern(name: str, language: Language) -> re.Pattern[str]:
 def _boundary(language: Language) -> re.Pattern[str]:
     data = _data(language)
     starters, breaks, joins = data["starters"], data["breaks"], data["joins"]
-    marked = rf" ?[,:(] ?(?=(?:{joins} )?{starters}\b)"
-    joined = rf"(?<!\beu) (?={joins} {starters}\b)| (?={breaks}\b)"
+    marked = rf" ?[,:(] ?(?=(?:{joins} )?(?:{starters}|(?!(?:is|eh)\b){data['third_person']})\b)"
+    joined = rf"(?<!\beu) (?={joins} (?:{starters}|{data['third_person']})\b)| (?={breaks}\b)"
     return re.compile(rf"{marked}|{joined}| [-–—] |[{MASK}]+|[()]")
 
 
@@ -80,15 +86,16 @@ def parse(text: str, language: Language) -> Message:
     folded = _mask(fold(text, language), language)
     sentences: list[Sentence] = []
     count = 0
-    for start, end, mark in _sentences(folded.text, language):
-        sentence = _sentence(folded.text, start, end, mark, language)
+    for start, end, mark in _sentences(folded, language):
+        sentence = _sentence(folded, start, end, mark, language)
         count += len(sentence.clauses)
         if count > MAX_CLAUSES:
             break
         sentences.append(sentence)
     joke = _pattern("joke", language).search(folded.text)
     serious = _pattern("not_joke", language).search(folded.text)
-    return Message(folded, tuple(sentences), joking=joke is not None and serious is None)
+    secret = _pattern("not_kept", language).search(folded.text)
+    return Message(folded, tuple(sentences), unsaid=bool(secret or (joke and not serious)))
 
 
 def _mask(folded: Folded, language: Language) -> Folded:
@@ -105,14 +112,15 @@ def _mask(folded: Folded, language: Language) -> Folded:
     return replace(folded, text=_QUOTED.sub(cover, folded.text))
 
 
-def _sentences(text: str, language: Language) -> list[tuple[int, int, str]]:
+def _sentences(folded: Folded, language: Language) -> list[tuple[int, int, str]]:
     """(start, end, closing mark) of each sentence."""
-    abbreviations = _data(language)["abbreviations"]
+    text = folded.text
     found: list[tuple[int, int, str]] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
-        before = _ABBREVIATION.search(text, max(start, match.start() - 5), match.start())
-        if match[0] == "." and before and before[1] in abbreviations:
+        if folded.whole(match.start()):
+            continue
+        if match[0] == "." and _goes_on(folded, start, match.start(), language):
             continue
         if text[start : match.start()].strip(_SEPARATORS):
             found.append((start, match.start(), match[0]))
@@ -122,9 +130,21 @@ def _sentences(text: str, language: Language) -> list[tuple[int, int, str]]:
     return found
 
 
-def _sentence(text: str, start: int, end: int, mark: str, language: Language) -> Sentence:
-    spans = _spans(text, start, end, language)
-    pieces = [strip_lead(text, a, b, language) for a, b in spans]
+def _goes_on(folded: Folded, start: int, dot: int, language: Language) -> bool:
+    """Whether a full stop ends no sentence but an abbreviation or an initial ("John F. K.")."""
+    before = _ABBREVIATION.search(folded.text, max(start, dot - 5), dot)
+    if before is None:
+        return False
+    if before[1] in _data(language)["abbreviations"]:
+        return True
+    after = folded.original(dot + 2, dot + 3) if dot + 3 <= len(folded.text) else ""
+    return len(before[1]) == 1 and folded.original(*before.span(1)) in _INITIALS and after.isupper()
+
+
+def _sentence(folded: Folded, start: int, end: int, mark: str, language: Language) -> Sentence:
+    text = folded.text
+    spans = _spans(folded, start, end, language)
+    pieces = [strip_lead(folded, a, b, language) for a, b in spans]
     question_from = _question_from(text, start, end, mark, pieces, language)
     sentence = text[start:end]
     unsaid = _first(_pattern("hypothetical", language), sentence, start, end)
@@ -153,8 +173,10 @@ def _first(pattern: re.Pattern[str], sentence: str, start: int, end: int) -> int
     return start + match.start() if match else end
 
 
-def _spans(text: str, start: int, end: int, language: Language) -> list[tuple[int, int]]:
-    cuts = [(match.start(), match.end()) for match in _boundary(language).finditer(text, start, end)]
+def _spans(folded: Folded, start: int, end: int, language: Language) -> list[tuple[int, int]]:
+    text = folded.text
+    found = (match.span() for match in _boundary(language).finditer(text, start, end))
+    cuts = [(a, b) for a, b in found if not folded.whole(a)]
     starts = [start, *(b for _, b in cuts)]
     ends = [*(a for a, _ in cuts), end]
     return [(a, b) for a, b in zip(starts, ends, strict=True) if text[a:b].strip(_SEPARATORS)] or [
@@ -162,8 +184,10 @@ def _spans(text: str, start: int, end: int, language: Language) -> list[tuple[in
     ]
 
 
-def strip_lead(text: str, start: int, end: int, language: Language) -> tuple[int, int, str]:
-    """(start, end, lead): the span without separators at its ends and without what merely leads in."""
+def strip_lead(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int, str]:
+    """(start, end, lead): the span without separators at its ends and without what merely leads in or out."""
+    text = folded.text
+    end = strip_tail(text, start, end, language)
     while end > start and text[end - 1] in _SEPARATORS:
         end -= 1
     begin = start
@@ -175,6 +199,12 @@ def strip_lead(text: str, start: int, end: int, language: Language) -> tuple[int
         if not match or match.end() == start or (match.end() < end and text[match.end()].isalnum()):
             return start, min(end, start + MAX_CLAUSE), text[begin:start]
         start = match.end()
+
+
+def strip_tail(text: str, start: int, end: int, language: Language) -> int:
+    """The end of a span without an excuse that closes it ("…, I mean", "…, falei errado")."""
+    tail = _pattern("tails", language).search(text, max(start, end - MAX_TAIL), end)
+    return tail.start() if tail and text[start : tail.start()].strip(_SEPARATORS) else end
 
 
 def _question_from(

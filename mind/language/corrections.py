@@ -32,12 +32,15 @@ class Denial:
     note: str
     start: int
     end: int
+    tells: bool
+    """Whether the clause also states a fact ("me separei")."""
 
 
 @dataclass(frozen=True)
 class _Rule:
-    key: str
+    keys: tuple[str, ...]
     note: str
+    tells: bool
     patterns: tuple[re.Pattern[str], ...]
 
 
@@ -45,7 +48,8 @@ class _Rule:
 def _rules(language: Language) -> tuple[_Rule, ...]:
     def build(entry: Mapping[str, Any]) -> _Rule:
         patterns = tuple(compiled(pattern, language) for pattern in entry["patterns"])
-        return _Rule(entry["key"], entry.get("note", ""), patterns)
+        keys = tuple(entry.get("keys", [entry.get("key")]))
+        return _Rule(keys, entry.get("note", ""), entry.get("tells", False), patterns)
 
     return tuple(build(entry) for entry in word_lists(language, "language/corrections")["retraction"])
 
@@ -72,10 +76,11 @@ def _denials(message: Message, clause: Clause, language: Language) -> Iterator[D
             for span in spans:
                 text = folded.original(*values.without_article(folded, *span, language))
                 slots = {"x": values.slug(text, language), **_neutral_slots(said, language)}
-                key, note = _filled(rule.key, slots).strip(": "), _filled(rule.note, {"x": text})
-                if "{x}" in rule.key and not slots["x"]:
-                    continue
-                yield Denial(Retraction(key, words), note, clause.start, clause.end)
+                note = _filled(rule.note, {"x": text})
+                for key in rule.keys:
+                    if "{x}" not in key or slots["x"]:
+                        retraction = Retraction(_filled(key, slots).strip(": "), words)
+                        yield Denial(retraction, note, clause.start, clause.end, rule.tells)
             return
 
 

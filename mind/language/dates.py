@@ -186,6 +186,15 @@ def mentions(text: str | Folded, language: Language, now: datetime) -> tuple[Men
     return tuple(kept)
 
 
+def _readable(value: str, language: Language) -> str:
+    """A date as people read it: a week by its Monday ("week of 2026-11-23")."""
+    if "-W" not in value:
+        return value
+    year, week = value.split("-W")
+    monday = date.fromisocalendar(int(year), int(week), 1)
+    return f"{_patterns(language).data['week_of']} {monday.isoformat()}"
+
+
 def annotate(text: str, language: Language, now: datetime) -> str:
     """`text` with each relative date followed by what it resolves to: "amanhã (2026-11-22)"."""
     folded = fold(text, language)
@@ -194,9 +203,19 @@ def annotate(text: str, language: Language, now: datetime) -> str:
     for mention in mentions(folded, language, now):
         end = folded.ends[mention.end - 1]
         if mention.relative and not text[end:].startswith(" ("):
-            parts.append(f"{text[done:end]} ({mention.value})")
+            parts.append(f"{text[done:end]} ({_readable(mention.value, language)})")
             done = end
     return "".join(parts) + text[done:]
+
+
+def begins_with_date(text: str, language: Language, now: datetime) -> bool:
+    """Whether a phrase is a day or time ("sábado", "às 15h", "Friday") and so no place."""
+    folded = fold(text, language)
+    found = mentions(folded, language, now)
+    if not found or found[0].start > 3:
+        return False
+    rest = folded.original(found[0].end, len(folded.text)).split()
+    return not any(word[:1].isupper() for word in rest)
 
 
 def amounts(text: str | Folded, language: Language) -> tuple[Amount, ...]:

@@ -1,16 +1,17 @@
 """Facts a user states about themself: the rules of `language/facts.toml` on one clause (HM-4, HM-8)."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, Literal, cast
 
 from thoughtcycle.mind.language import values
-from thoughtcycle.mind.language.clauses import Clause, Message, Sentence
-from thoughtcycle.mind.language.dates import amounts, annotate, mentions
-from thoughtcycle.mind.language.feelings import feeling_topic, intensity
+from thoughtcycle.mind.language.clauses import Clause, Message, Sentence, parse
+from thoughtcycle.mind.language.dates import amounts, annotate, begins_with_date, mentions
+from thoughtcycle.mind.language.ellipsis import completed
+from thoughtcycle.mind.language.feelings import feeling_topic, intensity, momentary
 from thoughtcycle.mind.language.fold import Folded, fold, fold_word
 from thoughtcycle.mind.language.patterns import compiled, neutral
 from thoughtcycle.mind.language.topics import is_food, topic_bindings
@@ -71,7 +72,7 @@ def rules(language: Language) -> tuple[Rule, ...]:
 
 
 def _rule(entry: Mapping[str, Any], language: Language) -> Rule:
-    flags = ("whole", "dated", "correction", "place", "loose", "verbatim")
+    flags = ("whole", "dated", "correction", "place", "loose", "verbatim", "alone", "since")
     return Rule(
         topic=entry["topic"],
         kind=entry.get("kind"),
@@ -86,17 +87,49 @@ def _rule(entry: Mapping[str, Any], language: Language) -> Rule:
 
 
 def facts_in(
-    message: Message, sentence: Sentence, language: Language, now: datetime, *, asked: bool = False
+    message: Message,
+    sentence: Sentence,
+    language: Language,
+    now: datetime,
+    *,
+    without: Container[int] = (),
 ) -> Iterator[Found]:
-    """What the statements of a sentence tell; with `asked`, what its questions ask about."""
+    """What the statements of a sentence tell, but for the clauses that start at the offsets in `without`."""
     done = sentence.start
-    for clause in sentence.clauses:
-        wanted = "question" if asked else "statement"
-        if clause.mood != wanted or clause.start < done or clause.other_subject or clause.start >= clause.end:
+    left = replace(sentence, clauses=tuple(each for each in sentence.clauses if each.start not in without))
+    for clause in left.clauses:
+        if clause.mood != "statement" or clause.start < done or clause.start >= clause.end:
             continue
-        if found := read(message, sentence, clause, language, now):
+        found = _written_out(message, sentence, clause, language, now)
+        if found is None and not clause.other_subject:
+            found = read(message, left, clause, language, now)
+        if found is not None:
             done = found.end
             yield found
+
+
+def _written_out(
+    message: Message, sentence: Sentence, clause: Clause, language: Language, now: datetime
+) -> Found | None:
+    """The facts of a clause that says only with those before it what it means."""
+    facts = [
+        replace(fact, words=message.folded.original(said.start, said.end))
+        for said in completed(message, sentence, clause, language)
+        for fact in told(said.text, language, now)
+        if not said.about or fact.key.startswith(said.about)
+    ]
+    return Found(tuple(facts), clause.start, clause.end, correction=False) if facts else None
+
+
+def told(text: str, language: Language, now: datetime) -> tuple[Fact, ...]:
+    """The facts that `text` states."""
+    message = parse(text, language)
+    return tuple(
+        fact
+        for sentence in message.sentences
+        for found in facts_in(message, sentence, language, now)
+        for fact in found.facts
+    )
 
 
 def read(
@@ -106,10 +139,13 @@ def read(
     text = message.folded.text
     ends = _ends(message, sentence, clause, language)
     for rule in rules(language):
+        start = sentence.start if "alone" in rule.flags else clause.start
+        if "alone" in rule.flags and len(message.sentences) > 1:
+            continue
         for end in ends if "whole" in rule.flags else (clause.end,):
             for pattern in rule.patterns:
-                match = pattern.match(text, clause.start, end)
-                if match is None or (rule.never and rule.never.match(text, clause.start, end)):
+                match = pattern.match(text, start, end)
+                if match is None or (rule.never and rule.never.match(text, start, end)):
                     continue
                 facts = _Reading(message.folded, clause, match, rule, language, now).facts()
                 if facts:
@@ -148,6 +184,7 @@ class _Reading:
         self.folded, self.clause, self.match, self.rule = folded, clause, match, rule
         self.language, self.now = language, now
         self.spans: dict[str, tuple[int, int]] = {}
+        self.since = ""
 
     def facts(self) -> tuple[Fact, ...]:
         """The facts of the match; none when what it captured turns out to be something else."""
@@ -174,7 +211,10 @@ class _Reading:
             elif group in ("x", "y"):
                 place = "place" in self.rule.flags and group == "x"
                 cut = "cut_place" if place else "cut_feeling" if self.rule.kind == "emo" else "cut"
-                span = values.phrase(self.folded, *self.match.span(group), self.language, cut)
+                begin, end = values.repaired(self.folded, *self.match.span(group), self.language)
+                span = values.phrase(self.folded, begin, end, self.language, cut)
+                if "since" in self.rule.flags:
+                    self.since = values.since(self.folded, span[1], end, self.language)
                 if said and span[0] >= span[1]:
                     return False
             if span is not None:
@@ -204,7 +244,16 @@ class _Reading:
         if "dated" in rule.flags:
             group = "y" if "y" in self.spans and "{y}" in rule.content else "x"
             return bool(mentions(fold(self._text(group), self.language), self.language, self.now))
+        if "place" in rule.flags and begins_with_date(self._text("x"), self.language, self.now):
+            return False
+        if rule.kind == "emo" and rule.content == "{x}" and self._passes():
+            return False
         return "category" not in self.spans or len(self._text("category")) > 2
+
+    def _passes(self) -> bool:
+        """Whether a state such as tiredness is gone tomorrow: nothing causes it, nothing makes it last."""
+        folded = self.folded.text[self.clause.start : self.spans["x"][1]]
+        return momentary(self._slot("mood"), folded, self._feeling_topic(), self.language)
 
     def _text(self, group: str) -> str:
         span = self.spans.get(group)
@@ -254,6 +303,7 @@ class _Reading:
         content = " ".join(_SLOT.sub(fill, self.rule.content).split())
         if self.rule.kind == "emo":
             content = self._today(content)
+        content += self.since
         return annotate(content[:1].upper() + content[1:], self.language, self.now)
 
     def _today(self, content: str) -> str:

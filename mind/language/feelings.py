@@ -20,6 +20,14 @@ def feeling_topic(folded: Folded, start: int, end: int, language: Language) -> s
     return slug(folded.original(a, b), language, words=4)
 
 
+def momentary(mood: str, text: str, topic: str, language: Language) -> bool:
+    """Whether a mood such as tiredness comes and goes: nothing causes it, and nothing says that it lasts."""
+    words = word_lists(language, "language/feelings")
+    if mood not in words["momentary"] or compiled(words["lasting"], language).search(text):
+        return False
+    return not topic or topic in words["no_cause"]
+
+
 def intensity(text: str, language: Language) -> float:
     """The weight of a feeling by the words around it."""
     words = word_lists(language, "language/feelings")

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +13,15 @@ LIMIT = 20_000
 """Characters of a message that are read; what a person says of themself stands at its beginning."""
 
 _QUOTES = str.maketrans("’‘`´“”«»„", '\'\'\'\'"""""')
-_TOKEN = re.compile(r"[^\W_]+(?:['’‘`´][^\W_]+)*|\s+|.", re.DOTALL)
+# E-mail and web addresses, handles and telephone numbers: one word each, whatever stands in them.
+_ATOM = (
+    r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
+    r"|(?:https?://|www\.)[^\s<>\"'()]{0,300}[^\s<>\"'().,;:!?]"
+    r"|(?<!\w)@\w[\w.]{0,40}(?<!\.)"
+    r"|(?<![\w.-])[\w-]{1,63}(?:\.[\w-]{1,63}){0,3}\.(?:com|org|net|info|dev|app|io|gov|edu)(?:\.[a-z]{2})?(?![\w-])"
+    r"|(?<!\w)\+?(?:\d{1,3} )?\(?\d{2,4}\)?[ -]?\d{3,5}[ -]\d{4}(?!\w)"
+)
+_TOKEN = re.compile(rf"(?P<atom>{_ATOM})|[^\W_]+(?:['’‘`´][^\W_]+)*|\s+|.", re.DOTALL | re.IGNORECASE)
 _REPEATED = re.compile(r"([^\W\d_])\1{2,}")
 _SILENT = ("So", "Cs", "Co", "Cn", "Cc", "Cf", "Sk", "Mn", "Me")
 
@@ -25,6 +34,13 @@ class Folded:
     text: str
     starts: Sequence[int]
     ends: Sequence[int]
+    atoms: Sequence[tuple[int, int]] = ()
+    """Folded spans that nothing may cut: addresses, handles, telephone numbers."""
+
+    def whole(self, position: int) -> bool:
+        """Whether `text` may not be cut at `position`, because it lies inside an address or the like."""
+        at = bisect_right(self.atoms, (position, len(self.text))) - 1
+        return at >= 0 and self.atoms[at][0] <= position < self.atoms[at][1]
 
     def original(self, start: int, end: int) -> str:
         """The verbatim piece of the source behind `text[start:end]`."""
@@ -87,9 +103,13 @@ def fold(text: str, language: Language, limit: int = LIMIT) -> Folded:
     characters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
+    atoms: list[tuple[int, int]] = []
     for match in _TOKEN.finditer(source):
         token, start, end = match[0], match.start(), match.end()
-        if token.isspace():
+        if match["atom"]:
+            atoms.append((len(starts), len(starts) + len(token)))
+            token, per_character = "".join(map(fold_character, token)), True
+        elif token.isspace():
             token, per_character = ("\n" if "\n" in token else " "), False
             if characters and characters[-1] in " \n":
                 continue
@@ -107,4 +127,4 @@ def fold(text: str, language: Language, limit: int = LIMIT) -> Folded:
         for offset in range(len(token)):
             starts.append(start + offset if per_character else start)
             ends.append(start + offset + 1 if per_character else end)
-    return Folded(source, "".join(characters), starts, ends)
+    return Folded(source, "".join(characters), starts, ends, atoms)

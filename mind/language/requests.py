@@ -7,12 +7,14 @@ from functools import cache
 from typing import Any
 
 from thoughtcycle.mind.language import values
-from thoughtcycle.mind.language.clauses import Message, Sentence, parse, strip_lead
+from thoughtcycle.mind.language.clauses import Message, Sentence, strip_lead
 from thoughtcycle.mind.language.dates import annotate
-from thoughtcycle.mind.language.facts import Fact, facts_in
+from thoughtcycle.mind.language.facts import Fact, told
+from thoughtcycle.mind.language.fold import Folded
 from thoughtcycle.mind.language.patterns import compiled
 from thoughtcycle.mind.language.topics import (
     EVERYTHING,
+    LAST,
     About,
     about,
     fallback,
@@ -23,6 +25,10 @@ from thoughtcycle.prompts.loader import Language, word_lists
 
 NOTE_LENGTH = 500
 """Characters of a note that is kept as said."""
+
+
+_SPOUSES = tuple(f"family:{name}" for name in ("spouse", "wife", "husband", "partner", "fiance"))
+"""Key prefixes under which somebody is told whom the user is married to."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +46,11 @@ def _data(language: Language) -> Mapping[str, Any]:
 
 
 def forget_in(message: Message, sentence: Sentence, language: Language, now: datetime) -> Forget | None:
-    """What a sentence asks to erase, if it does; `*` only for an explicit "everything"."""
+    """What a sentence asks to erase; `*` only for an explicit "everything", `@last` for "forget that"."""
     text = message.folded.text
+    if compiled(_data(language)["forget_last"], language).fullmatch(message.text(sentence).strip(" ,")):
+        final = compiled(_data(language)["final"], language).search(message.text(sentence)) is not None
+        return Forget(About((LAST,)), final, sentence.end)
     pattern = compiled(_data(language)["forget"], language)
     spoken = [clause for clause in sentence.clauses if clause.start < clause.end]
     for clause in spoken:
@@ -106,17 +115,6 @@ def _without(message: Message, start: int, end: int, name: str, language: Langua
         elif match.start() > start:
             return start, match.start()
     return start, end
-
-
-def told(text: str, language: Language, now: datetime) -> tuple[Fact, ...]:
-    """The facts that `text` states."""
-    message = parse(text, language)
-    return tuple(
-        fact
-        for sentence in message.sentences
-        for found in facts_in(message, sentence, language, now)
-        for fact in found.facts
-    )
 
 
 def _of_facts(facts: tuple[Fact, ...], language: Language) -> About:
@@ -207,25 +205,63 @@ def _own(message: Message, begin: int, until: int, language: Language, now: date
     """What a question about the user is about ("onde eu moro?"); None for one that asks advice."""
     folded, data = message.folded, _data(language)
     question = folded.text[begin:until]
+    own = compiled(data["self"], language).search(question) is not None
+    if compiled(data["advice"], language).search(question):
+        own = False
+    if own and (facts := _yes_or_no(message, begin, until, language, now)):
+        return _with_spouses(_of_facts(facts, language))
     if match := compiled(data["short_ask"], language).fullmatch(question.strip(" ,")):
         at = begin + question.index(match["what"])
         found = about(folded, at, at + len(match["what"]), language)
-        return found if found.contexts else None
-    if not compiled(data["self"], language).search(question) or compiled(data["advice"], language).search(
-        question
-    ):
-        return None
-    if facts := _yes_or_no(message, begin, until, language, now):
-        return _of_facts(facts, language)
+        if found.contexts:
+            return found
+    if not own:
+        return _of_thing(message, begin, until, language)
     found = about(folded, begin, until, language)
     if found.contexts:
         return found
-    start, end, _ = strip_lead(folded.text, begin, until, language)
-    if not compiled(data["asks_memory"], language).search(folded.text, start, end):
-        return None
+    start, end, _ = strip_lead(folded, begin, until, language)
+    wanted = ("asks_memory", "own_yes_or_no")
+    if not any(compiled(data[name], language).search(folded.text, start, end) for name in wanted):
+        return _of_thing(message, begin, until, language)
     if match := compiled(data["question_frame"], language).match(folded.text, start, end):
         start = match.end()
     return fallback(folded, start, end, language)
+
+
+def _with_spouses(wanted: About) -> About:
+    """Who asks whether they are married is answered by a spouse as well."""
+    return wanted + About((), _SPOUSES) if "marital" in wanted.keys else wanted
+
+
+def _of_thing(message: Message, begin: int, until: int, language: Language) -> About | None:
+    """What a question names that only the user can have told: an event, a code, somebody by name."""
+    folded, data = message.folded, _data(language)
+    start, end, _ = strip_lead(folded, begin, until, language)
+    if compiled(data["world"], language).search(folded.text, start, end):
+        return None
+    for name in ("private", "thing"):
+        if match := compiled(data[name], language).match(folded.text, start, end):
+            proper = _proper(folded, *match.span("what"))
+            if not proper or compiled("{event}", language).match(folded.text, match.start("what")):
+                return _named_thing(folded, *match.span("what"), language, proper=proper)
+    for name in ("person", "somebody"):
+        match = compiled(data[name], language).match(folded.text, start, end)
+        if match and _proper(folded, *match.span("name")):
+            return About(fallback(folded, *match.span("what"), language).contexts)
+    return None
+
+
+def _named_thing(folded: Folded, start: int, end: int, language: Language, *, proper: bool) -> About:
+    """The words of what is asked; an event ("o dentista") is looked for in the schedule alone."""
+    words = fallback(folded, start, end, language).contexts
+    known = about(folded, start, end, language).keys
+    return About(words, ("date",) if "date" in known else () if proper else known)
+
+
+def _proper(folded: Folded, start: int, end: int) -> bool:
+    """Whether a phrase was typed with a capital: the name of somebody or something."""
+    return any(word[:1].isupper() for word in folded.original(start, end).split())
 
 
 def _yes_or_no(message: Message, start: int, end: int, language: Language, now: datetime) -> tuple[Fact, ...]:

@@ -19,6 +19,12 @@ def social_in(message: Message, sentence: Sentence, language: Language) -> froze
     return frozenset(name for name in _ORDER if compiled(words[name], language).search(text))
 
 
+def nods(message: Message, sentence: Sentence, language: Language) -> bool:
+    """Whether a sentence only acknowledges ("ok", "sério?")."""
+    text = message.text(sentence).strip(" \n,.!?*")
+    return compiled(word_lists(language, "language/social")["nods"], language).fullmatch(text) is not None
+
+
 def first(found: frozenset[Social]) -> Social | None:
     """The courtesy that the reply should answer."""
     return next((name for name in _ORDER if name in found), None)

@@ -12,7 +12,8 @@ from thoughtcycle.mind.language.patterns import compiled, neutral, vocabulary
 from thoughtcycle.mind.language.values import singular, slug, trim, without_article
 from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
-EVERYTHING = "*"
+EVERYTHING, LAST = "*", "@last"
+"""Search contexts for all that is known, and for the last thing told in this chat."""
 _WORD = re.compile(r"[^\W\d_][^\W_]+")
 _NAME_AFTER = re.compile(r" (\w+)")
 _CLOSE_KIN = (
@@ -97,9 +98,12 @@ def about(folded: Folded, start: int, end: int, language: Language, *, erase: bo
 
     With `erase` the keys are those of just that, so that nothing beside it is forgotten.
     """
-    found = _of_category(folded, start, end, language, erase) or _of_table(folded, start, end, language)
-    if found:
+    if found := _of_category(folded, start, end, language, erase):
         return found
+    if found := _of_table(folded, start, end, language):
+        debts = next(topic for topic in _topics(language) if topic.name == "money")
+        owed = not erase and debts.verbs and debts.verbs.search(folded.text, start, end)
+        return found + About((debts.context,), debts.keys) if owed else found
     total = About()
     for topic in _topics(language):
         total += _of_topic(topic, folded, start, end, language, erase)

@@ -11,8 +11,8 @@ from thoughtcycle.mind.language.corrections import Denial, Retraction, corrects,
 from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.mind.language.facts import Fact, facts_in
 from thoughtcycle.mind.language.requests import asked_in, forget_in, remember_in
-from thoughtcycle.mind.language.social import ANSWERABLE, Social, first, requests_work, social_in
-from thoughtcycle.mind.language.topics import EVERYTHING, About, topic_bindings, topics_of
+from thoughtcycle.mind.language.social import ANSWERABLE, Social, first, nods, requests_work, social_in
+from thoughtcycle.mind.language.topics import EVERYTHING, LAST, About, topic_bindings, topics_of
 
 __all__ = [
     "Fact",
@@ -39,7 +39,9 @@ class Understanding:
     asked_keys: tuple[str, ...]
     """Key prefixes that would answer it; empty when the topic is unknown or everything."""
     forget: tuple[str, ...]
-    """Search contexts of what to erase; `("*",)` only for an explicit "everything"."""
+    """Search contexts of what to erase; `("*",)` only for an explicit "everything". `("@last",)`, with no
+    keys, is the last thing told in this chat ("forget that", "esquece isso"); it is never asked for by a
+    message that tells something instead ("scratch that, my name is Paul"), which is a correction."""
     forget_keys: tuple[str, ...]
     final: bool
     """To be erased for good, without a way back."""
@@ -77,17 +79,19 @@ def understand(text: str, *, language: Literal["pt", "en"], now: datetime) -> Un
     for sentence in message.sentences:
         if sentence.start >= found.done:
             _read(message, sentence, spoken, now, found)
-    told = () if message.joking else _merged(found.facts, found.denials)
-    denied = () if message.joking else tuple(dict.fromkeys(denial.retraction for denial in found.denials))
+    told = () if message.unsaid else _merged(found.facts, found.denials)
+    denied = () if message.unsaid else tuple(dict.fromkeys(denial.retraction for denial in found.denials))
+    instead = bool(told or denied) and LAST in found.forget.contexts
+    forget = About() if instead else found.forget
     return Understanding(
         language=spoken,
         facts=told,
         retractions=denied,
-        correction=not message.joking and (bool(denied) or found.correction),
+        correction=not message.unsaid and (bool(denied) or found.correction or instead),
         asked=_narrowed(found.asked.contexts),
         asked_keys=() if EVERYTHING in found.asked.contexts else found.asked.keys,
-        forget=_narrowed(found.forget.contexts),
-        forget_keys=() if EVERYTHING in found.forget.contexts else found.forget.keys,
+        forget=_narrowed(forget.contexts),
+        forget_keys=() if EVERYTHING in forget.contexts else forget.keys,
         final=found.final,
         social=first(found.social),
         beyond=found.beyond,
@@ -104,7 +108,7 @@ def _read(
     """Adds what one sentence means."""
     social = social_in(message, sentence, language)
     found.social |= social
-    served = bool(social & ANSWERABLE)
+    served = bool(social & ANSWERABLE) or nods(message, sentence, language)
     if request := forget_in(message, sentence, language, now):
         found.forget += request.about
         found.final |= request.final
@@ -130,14 +134,9 @@ def _learn(
     message: Message, sentence: Sentence, language: Literal["pt", "en"], now: datetime, found: _Findings
 ) -> None:
     """Adds the facts and retractions of a sentence's statements."""
-    if not sentence.clauses:
-        return
     denials = list(denials_in(message, sentence, language))
-    taken = {denial.start for denial in denials}
-    left = replace(
-        sentence, clauses=tuple(clause for clause in sentence.clauses if clause.start not in taken)
-    )
-    read = list(facts_in(message, left, language, now)) if left.clauses else []
+    taken = {denial.start for denial in denials if not denial.tells}
+    read = list(facts_in(message, sentence, language, now, without=taken))
     found.denials += denials
     found.facts += [fact for each in read for fact in each.facts]
     changed = bool(read or denials) and corrects(message, sentence, language)

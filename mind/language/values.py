@@ -15,6 +15,7 @@ MAX_VALUE = 200
 _EDGES = " \n,;:.!?…-–—()\"'*~\x01"
 _LIST = re.compile(r" ?, (?:e |and |or |ou )?| (?:e|and|&) | ?/ ?")
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
+_NAME = re.compile(r"[^\W\d_]+(?:['.-][^\W\d_]+)*\.?|[^\W\d_]-\d{1,2}")
 _NUMBER = re.compile(r"\d.*")
 _CURRENCY = re.compile(r"(?:r|us|u)?[$€£]")
 
@@ -46,6 +47,19 @@ def phrase(folded: Folded, start: int, end: int, language: Language, cut: str = 
     return trim(folded, start, min(end, start + MAX_VALUE))
 
 
+def repaired(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int]:
+    """The span after a slip is put right in passing: "Leeds, I mean Bradford" is "Bradford"."""
+    slips = list(compiled(vocabulary(language)["slip"], language).finditer(folded.text, start, end))
+    return (slips[-1].end(), end) if slips and slips[-1].end() < end else (start, end)
+
+
+def since(folded: Folded, start: int, end: int, language: Language) -> str:
+    """ " (since 2021)" where a year or month follows a value, else nothing."""
+    words = vocabulary(language)
+    match = compiled(words["since"], language).match(folded.text, start, end)
+    return f" ({words['since_word']} {folded.original(*match.span('when'))})" if match else ""
+
+
 def name_span(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int] | None:
     """The span of a person's or animal's name at the beginning of the span; None when it is none."""
     cut = compiled(vocabulary(language)["cut_name"], language)
@@ -58,7 +72,7 @@ def name_span(folded: Folded, start: int, end: int, language: Language) -> tuple
         return None
     if words[-1] in _list("stopwords", language):
         return None
-    if not all(word.replace("'", "").replace("-", "").replace(".", "").isalpha() for word in words):
+    if not all(_NAME.fullmatch(word) for word in words):
         return None
     return start, end
 

@@ -18,6 +18,8 @@ SEEDS = [
     "minha filha ", "minha consulta ", "meu nome é Pedro. ", "muito ", "what do you know about ", "esqueça ", "por favor, ",
     "ele disse que ", "kk ", "boa noite ", "my favorite ", "estou muito muito ", "a_b ", "daqui a 3 ", "R$ 1.", "e ", "não gosto mais ",
     "? ", "lembra que ", "(", ": ", "o que ", "você é ", "segunda ", "3/", "\x00", "ﷺ", "I'm I'm ", "who is my ", "tell me ", "and ",
+    "my wife and she ", "minha mãe, a Célia, ", "x, i mean ", "quer dizer, ", "a.b@", "www.", "(11) 9", "ok ", "que legal ",
+    "sorry ", "but not ", "i am fine ", "sou a Ana, 28, ", "forget that ", "eu agora ", "is and has ",
 ]  # fmt: skip
 
 
@@ -98,6 +100,9 @@ def test_moods_of_clauses(message: str, moods: list[str]) -> None:
         ("O dr. Silva ligou", 1),
         ("um\ndois", 2),
         ("são 10.30", 1),
+        ("meu e-mail é ana.maria@x.com.br e pronto", 1),
+        ("veja https://x.com/a?b=c. Gostou?", 2),
+        ("sou John F. Kennedy", 1),
         ("oi... tudo bem?", 2),
     ],
 )

@@ -1,0 +1,170 @@
+"""Completes clauses that lean on what was said before: "she is a nurse", "but not dogs"."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from thoughtcycle.mind.language.clauses import Clause, Message, Sentence
+from thoughtcycle.mind.language.fold import Folded, fold_word
+from thoughtcycle.mind.language.patterns import compiled, vocabulary
+from thoughtcycle.prompts.loader import Language, word_lists
+
+WINDOW = 240
+"""Characters before a clause in which the one is looked for whom its pronoun means."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A clause written out, to be read as if it had been said so."""
+
+    text: str
+    start: int
+    end: int
+    """The folded span whose words say it."""
+    about: tuple[str, ...] = ()
+    """The only key prefixes that it may fill; empty for any."""
+
+
+@cache
+def _data(language: Language) -> Mapping[str, Any]:
+    return word_lists(language, "language/ellipsis")
+
+
+def _pattern(name: str, language: Language) -> re.Pattern[str]:
+    return compiled(_data(language)[name], language)
+
+
+def completed(
+    message: Message, sentence: Sentence, clause: Clause, language: Language
+) -> tuple[Statement, ...]:
+    """What a clause says when written out; nothing when it stands for itself or cannot be completed."""
+    before = _before(sentence, clause)
+    found = _of_somebody(message, sentence, clause, language)
+    if not found and before is not None:
+        found = _contrasted(message, before, clause, language) or _with_object(
+            message, before, clause, language
+        )
+    return (found,) if found else tuple(_introduced(message.folded, clause, language))
+
+
+def _raw(clause: Clause) -> int:
+    """Where a clause begins with what leads in."""
+    return clause.start - len(clause.lead.lstrip(" \n,;:-–—"))
+
+
+def _before(sentence: Sentence, clause: Clause) -> Clause | None:
+    earlier = [each for each in sentence.clauses if each.end <= _raw(clause)]
+    return earlier[-1] if earlier else None
+
+
+def _of_somebody(
+    message: Message, sentence: Sentence, clause: Clause, language: Language
+) -> Statement | None:
+    """ "… and she's allergic": what is said of the one of the family or the pet named last."""
+    folded = message.folded
+    said = _pattern("pronoun", language).match(folded.text, _raw(clause), clause.end)
+    begin = max(0, _raw(clause) - WINDOW)
+    if said is None:
+        said = _pattern("third_person", language).match(folded.text, _raw(clause), clause.end)
+        begin = sentence.start
+        if said is None or not _tells_of_somebody(message, sentence, clause, language):
+            return None
+    subject = _subject(folded, begin, _raw(clause), language)
+    if subject is None:
+        return None
+    rest = _split_off(folded, *said.span("rest"))
+    return Statement(f"{subject} {rest}", clause.start, clause.end, about=("family", "pet"))
+
+
+def _tells_of_somebody(message: Message, sentence: Sentence, clause: Clause, language: Language) -> bool:
+    """Whether the clauses right before are about one of the family or a pet."""
+    someone, pronoun = _pattern("someone", language), _pattern("pronoun", language)
+    for each in reversed([each for each in sentence.clauses if each.end <= _raw(clause)]):
+        if someone.match(message.folded.text, each.start) or pronoun.match(message.folded.text, _raw(each)):
+            return True
+        if not _pattern("third_person", language).match(message.folded.text, _raw(each), each.end):
+            return False
+    return False
+
+
+def _subject(folded: Folded, start: int, end: int, language: Language) -> str | None:
+    """The one named last before `end`, as a subject ("my wife Sarah")."""
+    last = None
+    for match in _pattern("someone", language).finditer(folded.text, start, end):
+        name = _name(folded, match, language)
+        if match["whose"] or name:
+            last = (match, name)
+    if last is None:
+        return None
+    match, name = last
+    whose = folded.original(*match.span("whose")) if match["whose"] else _data(language)["whose"]
+    return " ".join(filter(None, (whose, folded.original(*match.span("who")), name)))
+
+
+def _name(folded: Folded, match: re.Match[str], language: Language) -> str:
+    """The name that a match gives to somebody; empty when the word is none."""
+    if not match["name"]:
+        return ""
+    typed = folded.original(*match.span("name"))
+    if typed[:1].isupper():
+        return typed
+    verb = _pattern("third_person", language).match(folded.text, match.end("name") + 1)
+    known = match["name"] in {*vocabulary(language)["not_name"], *vocabulary(language)["stopwords"]}
+    return typed if verb and not known and folded.source == folded.source.lower() else ""
+
+
+def _split_off(folded: Folded, start: int, end: int) -> str:
+    """The words from `start`; the first as folded where it was contracted with the pronoun ("she's")."""
+    first, _, _ = folded.text[start:end].partition(" ")
+    if start and folded.starts[start] == folded.starts[start - 1]:
+        return f"{first} {folded.original(start + len(first) + 1, end)}"
+    return folded.original(start, end)
+
+
+def _contrasted(message: Message, before: Clause, clause: Clause, language: Language) -> Statement | None:
+    """ "I like cats but not dogs"."""
+    text = message.folded.text
+    liked = _pattern("liked", language).match(text, before.start, before.end)
+    but = _pattern("but_not", language).match(text, _raw(clause), clause.end)
+    if liked is None or but is None or len(but["rest"].split()) > 4:
+        return None
+    rest = message.folded.original(*but.span("rest"))
+    return Statement(
+        f"{_data(language)['not']} {liked['verb']} {rest}", clause.start, clause.end, ("taste", "diet")
+    )
+
+
+def _with_object(message: Message, before: Clause, clause: Clause, language: Language) -> Statement | None:
+    """ "I don't hate mushrooms, I love them"."""
+    folded = message.folded
+    told = _pattern("told_object", language).match(folded.text, before.start, before.end)
+    bare = _pattern("bare_object", language).match(folded.text, clause.start, clause.end)
+    if told is None or bare is None:
+        return None
+    joint = _data(language)["joint"] if fold_word(bare["head"]).split()[0] == "gosto" else ""
+    what = folded.original(*told.span("x"))
+    return Statement(f"{bare['head']} {joint}{what}", clause.start, clause.end, ("taste",))
+
+
+def _introduced(folded: Folded, clause: Clause, language: Language) -> Iterator[Statement]:
+    """ "I'm Tom, 34, from Leeds": who one is, in commas."""
+    intro = _pattern("intro", language).match(folded.text, clause.start, clause.end)
+    if intro is None:
+        return
+    if not folded.original(*intro.span("name"))[:1].isupper() and folded.source != folded.source.lower():
+        return
+    written = []
+    for part in re.finditer(r"[^,]+", folded.text[intro.end() : clause.end]):
+        a, b = intro.end() + part.start(), intro.end() + part.end()
+        a += len(part[0]) - len(part[0].lstrip())
+        for pattern, template in _data(language)["parts"]:
+            if match := compiled(pattern, language).match(folded.text, a, b):
+                what = folded.original(*match.span("x"))
+                written.append(Statement(template.replace("{x}", what), a, b))
+                break
+    if written or _pattern("courtesy", language).match(folded.text, intro.end()):
+        head = folded.original(clause.start, intro.end() - 1)
+        yield Statement(head, clause.start, intro.end() - 1)
+        yield from written
