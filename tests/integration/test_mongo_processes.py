@@ -106,6 +106,23 @@ async def test_many_may_create_one_database_at_the_same_moment(mongodb_url: str)
     await asyncio.gather(*(create() for _ in range(6)))
 
 
+@pytest.mark.spec("CM-1")
+async def test_the_promised_indexes_are_there(mongodb_url: str) -> None:
+    async with MongoStorage.open(new_database(mongodb_url), "MongoDB") as storage:
+
+        async def indexes(collection: str) -> dict[tuple[str, ...], bool]:
+            found = await storage._db[collection].index_information()
+            return {tuple(name for name, _ in one["key"]): bool(one.get("unique")) for one in found.values()}
+
+        chats = await indexes("conversations")
+        assert (
+            chats.items()
+            >= {("chat_id",): True, ("user_id",): False, ("user_id", "updated_at"): False}.items()
+        )
+        assert (await indexes("journal"))[("space", "number")]
+        assert (await indexes("memories"))[("memoriesId", "activeKey")]
+
+
 async def test_a_newer_database_is_left_alone(mongodb_url: str) -> None:
     url = new_database(mongodb_url)
     async with MongoStorage.open(url, "MongoDB") as storage:
