@@ -2,8 +2,8 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AsyncExitStack, aclosing
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, HumanMessage
@@ -111,8 +111,12 @@ class Session:
 
     async def turn(self, text: str, display: Display) -> None:
         """Sends a message and shows what comes back."""
-        async for message in stream(self.graph, text, self.thread, self.context):
-            display.show(message)
+        running = asyncio.current_task()
+        async with aclosing(stream(self.graph, text, self.thread, self.context)) as messages:
+            async for message in messages:
+                if running and running.cancelling():  # a library below may have swallowed the Ctrl-C
+                    raise asyncio.CancelledError
+                display.show(message)
         display.end()
 
     async def memories(self) -> str:
@@ -123,28 +127,29 @@ class Session:
 
 async def stream(
     graph: ThoughtCycle, text: str, thread: str, context: Context
-) -> AsyncIterator[envelope.Wire]:
+) -> AsyncGenerator[envelope.Wire, None]:
     """A turn in wire form (TC-1): statuses, recalled memories, pieces of replies, then each reply whole."""
     whole: dict[str, AIMessage] = {}
-    async for part in graph.astream(
+    parts = graph.astream(
         {"messages": [HumanMessage(text)]},
         {"configurable": {"thread_id": thread}},
         context=context,
         stream_mode=["custom", "messages", "updates"],
         durability="async",
-    ):
-        mode, data = cast(tuple[str, Any], part)
-        if mode == "custom":
-            yield data
-        elif mode == "messages":
-            chunk, metadata = data
-            if chunk.text and not isinstance(chunk, HumanMessage):
-                yield envelope.piece(chunk.text, chunk.id, metadata)
-        else:
-            for reply in _replies(data):
-                if reply.id not in whole:
-                    whole[str(reply.id)] = reply
-                    yield envelope.of_message(reply)
+    )
+    async with aclosing(cast(AsyncGenerator[tuple[str, Any], None], parts)) as parts_of_turn:
+        async for mode, data in parts_of_turn:
+            if mode == "custom":
+                yield data
+            elif mode == "messages":
+                chunk, metadata = data
+                if chunk.text and not isinstance(chunk, HumanMessage):
+                    yield envelope.piece(chunk.text, chunk.id, metadata)
+            else:
+                for reply in _replies(data):
+                    if reply.id not in whole:
+                        whole[str(reply.id)] = reply
+                        yield envelope.of_message(reply)
 
 
 def _replies(updates: dict[str, Any]) -> Iterator[AIMessage]:
