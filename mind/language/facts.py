@@ -182,7 +182,8 @@ class _Reading:
         now: datetime,
     ) -> None:
         self.folded, self.clause, self.match, self.rule = folded, clause, match, rule
-        self.language, self.now = language, now
+        self.language: Language = language
+        self.now = now
         self.spans: dict[str, tuple[int, int]] = {}
         self.since = ""
 
