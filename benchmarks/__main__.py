@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from benchmarks import checkpoints, command, first_token, growth, turn
+from benchmarks import checkpoints, command, databases, first_token, growth, turn
 from benchmarks.machine import describe
 
 ALL: dict[str, Callable[[], str]] = {
@@ -12,6 +12,7 @@ ALL: dict[str, Callable[[], str]] = {
     "turn": lambda: asyncio.run(turn.run()),
     "growth": lambda: asyncio.run(growth.run()),
     "checkpoints": lambda: asyncio.run(checkpoints.run()),
+    "databases": lambda: asyncio.run(databases.run()),
     "first-token": first_token.run,
 }
 
