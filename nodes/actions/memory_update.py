@@ -9,7 +9,7 @@ from thoughtcycle.memory.records import MemoryRecord, as_text
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.memory_save import Binding, Content, usable
-from thoughtcycle.nodes.actions.told import brief_list, did, heard
+from thoughtcycle.nodes.actions.told import brief_list, did, has_key, heard
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
@@ -39,7 +39,7 @@ def items_by_rules(view: View) -> list[UpdateItem]:
             items.append(
                 UpdateItem(id=memory["id"], content=new[key].content, bindings=list(new[key].bindings))
             )
-        elif key in denied and key not in new:
+        elif has_key(memory, denied) and key not in new:
             content = action.say(view.language, "rules.no_longer", memory=memory["content"])
             items.append(UpdateItem(id=memory["id"], content=content))
     return items

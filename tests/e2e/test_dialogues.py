@@ -168,6 +168,12 @@ DIALOGUES = (
         ("sertanejo",),
     ),
     Told(
+        "pt separation",
+        (("sou casado com a Maria", ("maria",)), ("me separei", ())),
+        2,
+        ("Não mais: Casado com a Maria",),
+    ),
+    Told(
         "pt forget somebody",
         (
             ("minha irmã se chama Ana e meu irmão se chama Beto", ("ana", "beto")),

@@ -354,3 +354,14 @@ async def test_nothing_leaves_the_machine(tmp_path: Path, monkeypatch: pytest.Mo
         await cycle.say("Meu nome é Pedro")
         assert "Pedro" in await cycle.answer("Qual é o meu nome?", "other")
     assert tried == []
+
+
+@pytest.mark.spec("TC-11")
+async def test_forget_that_takes_back_what_was_kept_last_in_this_chat(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await cycle.say("Moro em Recife", "other")
+        await cycle.say("Adoro jazz")
+        await cycle.say("Bom dia!")
+        assert "nada" in await cycle.answer("esquece isso", "a third chat")
+        await cycle.say("esquece isso")
+        assert [record.text for record in await cycle.memory.list("ana")] == ["Mora em Recife"]
