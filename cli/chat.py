@@ -111,11 +111,8 @@ class Session:
 
     async def turn(self, text: str, display: Display) -> None:
         """Sends a message and shows what comes back."""
-        running = asyncio.current_task()
         async with aclosing(stream(self.graph, text, self.thread, self.context)) as messages:
             async for message in messages:
-                if running and running.cancelling():  # a library below may have swallowed the Ctrl-C
-                    raise asyncio.CancelledError
                 display.show(message)
         display.end()
 

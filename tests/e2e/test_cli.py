@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import shlex
 import sqlite3
 import subprocess
@@ -278,6 +279,8 @@ def terminal(db: Path, *args: str, env: dict[str, str] | None = None) -> "pexpec
         encoding="utf-8",
         timeout=30,
         dimensions=(40, 100),
+        # A gate that was started in the background hands an ignored SIGINT down to its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
