@@ -3,8 +3,8 @@
 import json
 import os
 import re
-import signal
 import shlex
+import signal
 import sqlite3
 import subprocess
 import sys
