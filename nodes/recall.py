@@ -1,11 +1,12 @@
 """Opens the cycle durably and recalls, unasked, what the message is about; no chat model is called."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 
 from thoughtcycle.memory.briefing import compact
 from thoughtcycle.memory.records import MemoryHit, Utterance
 from thoughtcycle.mind.language.understanding import topics_of
-from thoughtcycle.nodes import window
+from thoughtcycle.nodes import window as windows
 from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.state import Briefing, StateUpdate
@@ -18,14 +19,18 @@ async def recall(turn: Turn) -> StateUpdate:
     What the thread recalled earlier is read again: another thread may have changed or deleted it.
     """
     cycle = await open_cycle(turn)
-    hits = await passive_hits(turn)
-    briefing = brief(turn, hits)
     known = [memory["id"] for memory in turn.state.get("recalled", ())]
-    current = {record.id: record for record in await turn.memory.active(turn.user, known)}
+    hits, window, active = await asyncio.gather(  # reads that do not depend on one another
+        passive_hits(turn),
+        recent_window(turn, cycle.parent if cycle else None),
+        turn.memory.active(turn.user, known),
+    )
+    briefing = brief(turn, hits)
+    current = {record.id: record for record in active}
     current |= {hit.record.id: hit.record for hit in hits if hit.record.id in briefing["shown"]}
     return {
         "cycle_id": cycle.id if cycle else None,
-        "window": await recent_window(turn, cycle.parent if cycle else None),
+        "window": window,
         "briefing": briefing,
         "recalled": [short_form(record) for record in current.values()][-turn.services.limits.recalled :],
     }
@@ -36,7 +41,7 @@ async def passive_hits(turn: Turn) -> list[MemoryHit]:
     limits = turn.services.limits
     if not limits.briefing_facts:
         return []
-    query = window.clip(turn.message, 2_000)
+    query = windows.clip(turn.message, 2_000)
     query = " ".join([query, *topics_of(query, turn.language)])
     return await turn.find(query, limits.briefing_facts)
 
@@ -55,14 +60,14 @@ async def recent_window(turn: Turn, tip: str | None) -> list[Utterance]:
     recent: list[Utterance] = []
     if tip is not None:
         cycles = await turn.memory.conversation(turn.user, turn.chat, limit=limits.window_cycles, tip=tip)
-        recent = window.of_cycles(cycles)
+        recent = windows.of_cycles(cycles)
     if not recent:
         messages = turn.state["messages"]
         before = messages[: messages.index(user_message(messages))]
-        recent = window.of_messages(before, limits.window_cycles)
+        recent = windows.of_messages(before, limits.window_cycles)
     hidden = await turn.memory.hidden(turn.user)
     words = [text for record in hidden for text in (record.source.words, record.text)]
-    return window.fit(window.mask(recent, words), limits.window_tokens)
+    return windows.fit(windows.mask(recent, words), limits.window_tokens)
 
 
 async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
