@@ -63,6 +63,8 @@ class SpaceIndex:
         self.number = 0
         self.hidden: dict[str, str | None] = {}
         """Ids of hidden memories, with the reason."""
+        self.revisions: dict[str, int] = {}
+        """Of every memory that can be found."""
         self._slots: dict[str, int] = {}
         self._ids: dict[int, str] = {}
         self._rows: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -150,6 +152,7 @@ class SpaceIndex:
         for record in records:
             slot = self._free.pop() if self._free else len(self._slots)
             self._slots[record.id], self._ids[slot] = slot, record.id
+            self.revisions[record.id] = record.revision
             self._kinds = grown(self._kinds, slot + 1)
             self._kinds[slot] = _KINDS[record.kind]
             self._postings.add(slot, (record.text, *record.bindings))
@@ -171,7 +174,7 @@ class SpaceIndex:
         gone: dict[int, list[int]] = defaultdict(list)
         for memory in memories:
             slot = self._slots.pop(memory)
-            del self._ids[slot]
+            del self._ids[slot], self.revisions[memory]
             self._free.append(slot)
             self._kinds[slot] = 0
             self._postings.remove(slot)

@@ -57,6 +57,8 @@ class Recalled(TypedDict):
     key: str | None
     at: str
     """Day on which it was said, ISO 8601."""
+    revision: int
+    """Of the memory that this was taken from: another one says that it changed since."""
 
 
 class Utterance(TypedDict):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Literal, TypeAlias, overload
 
 import numpy as np
@@ -22,8 +23,10 @@ CANDIDATES = 10
 """Memories that are reranked (HM-9)."""
 LONGEST_QUERY = 10_000
 """Characters of a query that are read."""
+_FEW = 2_000
+"""Memories that are searched at once: a change of threads costs more than the half millisecond it takes."""
 _SHORT = 20_000
-"""Characters that are ranked at once: a change of threads costs more than that takes."""
+"""Characters that are ranked at once, for the same reason."""
 
 Part: TypeAlias = Literal["facts", "cycles"]
 """What a search looks through."""
@@ -102,9 +105,10 @@ class Searching(Engine):
         floor: float,
     ) -> list[MemoryHit]:
         async with self._spaces.index(user) as index:
-            found = await asyncio.to_thread(
+            look = partial(
                 index.search, query, direction, kinds=kinds, limit=max(CANDIDATES, limit), floor=floor
             )
+            found = look() if len(index) <= _FEW else await asyncio.to_thread(look)
         stored = await self._storage.records(user, [one.memory for one in found])
         records = {record.id: record for record in stored if record.status == "active"}
         now = self._clock()
@@ -127,6 +131,18 @@ class Searching(Engine):
             if (cycle := cycles[one.cycle]) is not None
             and (hit := message_hit(cycle, one, hidden)) is not None
         ]
+
+    async def changed(self, user: str, known: Mapping[str, int]) -> dict[str, MemoryRecord | None]:
+        """Those of `known` (id → revision) that read otherwise now; None where one is not active any more.
+
+        Reads no document of those that did not change.
+        """
+        async with self._spaces.index(owned(user)) as index:
+            now = {id: index.revisions.get(id) for id in known}
+        ids = [id for id, revision in known.items() if now[id] not in (None, revision)]
+        records = {record.id: record for record in await self._storage.records(user, ids)} if ids else {}
+        active = {id: record for id, record in records.items() if record.status == "active"}
+        return {id: active.get(id) for id, revision in known.items() if now[id] != revision}
 
     async def hidden(self, user: str) -> list[MemoryRecord]:
         """What the user had taken out of sight; neither abandoned branches nor undone saves."""

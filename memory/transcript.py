@@ -38,13 +38,23 @@ class Transcript(Engine):
             raise NotAllowed("chat_of_another")
 
     async def open_cycle(
-        self, user: str, chat: str, message: CycleMessage, *, parent: str | None, channel: str
+        self,
+        user: str,
+        chat: str,
+        message: CycleMessage,
+        *,
+        parent: str | None,
+        channel: str,
+        follow: bool = False,
     ) -> Cycle:
         """The cycle of this message, stored before anything is answered; the same call gives the same cycle.
 
-        What a crash left open in this chat is closed first, marked as cut.
+        With `follow` its parent is the end of the chat's live branch, instead of `parent`. Where it leaves
+        the live branch, the memories of the part left are hidden (`settle_branches`). What a crash left open
+        in this chat is closed first, marked as cut. Raises NotAllowed('chat_of_another').
         """
-        await self.claim_chat(user, chat)
+        tip = (await self.claim_chat(user, chat)).tip
+        parent = tip if follow else parent
         now = self._clock()
         id = named_id("cycle", chat, message.id, parent or "", identity("text", message.text))
         for left in await self._storage.open_cycles(user=user, chat=chat):
@@ -60,7 +70,10 @@ class Transcript(Engine):
             opened_at=now,
             heartbeat=now,
         )
-        return await self._storage.add_cycle(cycle)
+        stored = await self._storage.add_cycle(cycle)
+        if parent != tip:
+            await self.settle_branches(user, chat, id)
+        return stored
 
     async def append(
         self, user: str, cycle_id: str, execution: str, step: Step, text: CycleMessage | None

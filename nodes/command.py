@@ -63,9 +63,8 @@ async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
 
 
 async def _admit(turn: Turn) -> None:
-    if not turn.context.incognito:
-        await turn.memory.claim_chat(turn.user, turn.chat)
-    else:
+    """Asks whose the chat is, once; opening a cycle asks again, so that a forged state opens nothing."""
+    if (turn.state.get("chat_id"), turn.state.get("user_id")) != (turn.chat, turn.user):
         await turn.memory.check_chat(turn.user, turn.chat)
 
 

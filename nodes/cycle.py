@@ -9,22 +9,17 @@ async def open_cycle(turn: Turn) -> Cycle | None:
     """The durable record of this exchange; None in incognito, where nothing is written.
 
     Its parent is the tip of the thread's own branch, where its state is kept; else the chat's.
-    Where the branch leaves the chat's live path, memories of the left path are hidden, reversibly.
     """
     if turn.context.incognito:
         return None
-    chat = await turn.memory.claim_chat(turn.user, turn.chat)
-    parent = turn.state.get("parent") if turn.kept else chat.tip
     message = user_message(turn.state["messages"])
-    cycle = await turn.memory.open_cycle(
+    return await turn.memory.open_cycle(
         turn.user,
         turn.chat,
         CycleMessage(
             id=message.id or turn.execution, role="user", text=message.text, at=turn.at, name=message.name
         ),
-        parent=parent,
+        parent=turn.state.get("parent"),
+        follow=not turn.kept,
         channel=turn.context.channel,
     )
-    if parent != chat.tip:
-        await turn.memory.settle_branches(turn.user, turn.chat, cycle.id)
-    return cycle

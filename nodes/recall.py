@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Sequence
 
 from thoughtcycle.memory.briefing import compact
-from thoughtcycle.memory.records import MemoryHit, Utterance
+from thoughtcycle.memory.records import MemoryHit, Recalled, Utterance
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes import window as windows
 from thoughtcycle.nodes.cycle import open_cycle
@@ -19,21 +19,30 @@ async def recall(turn: Turn) -> StateUpdate:
     What the thread recalled earlier is read again: another thread may have changed or deleted it.
     """
     cycle = await open_cycle(turn)
-    known = [memory["id"] for memory in turn.state.get("recalled", ())]
-    hits, window, active = await asyncio.gather(  # reads that do not depend on one another
+    hits, window, known = await asyncio.gather(  # reads that do not depend on one another
         passive_hits(turn),
         recent_window(turn, cycle.parent if cycle else None),
-        turn.memory.active(turn.user, known),
+        still_known(turn),
     )
     briefing = brief(turn, hits)
-    current = {record.id: record for record in active}
-    current |= {hit.record.id: hit.record for hit in hits if hit.record.id in briefing["shown"]}
+    shown = {hit.record.id: short_form(hit.record) for hit in hits if hit.record.id in briefing["shown"]}
+    recalled = [*(known | shown).values()]
     return {
         "cycle_id": cycle.id if cycle else None,
         "window": window,
         "briefing": briefing,
-        "recalled": [short_form(record) for record in current.values()][-turn.services.limits.recalled :],
+        "recalled": recalled[-turn.services.limits.recalled :],
     }
+
+
+async def still_known(turn: Turn) -> dict[str, Recalled]:
+    """What the thread recalled so far, as it reads now; without what is gone."""
+    recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
+    changed = await turn.memory.changed(
+        turn.user, {id: memory["revision"] for id, memory in recalled.items()}
+    )
+    now = {id: short_form(record) for id, record in changed.items() if record is not None}
+    return {id: now.get(id, memory) for id, memory in recalled.items() if id in now or id not in changed}
 
 
 async def passive_hits(turn: Turn) -> list[MemoryHit]:

@@ -149,6 +149,7 @@ def short_form(record: MemoryRecord) -> Recalled:
         kind=record.kind,
         key=record.key,
         at=record.valid_from.date().isoformat(),
+        revision=record.revision,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import aiosqlite
 
 from thoughtcycle.graph.checkpoints.retention import KEEP_TURNS
-from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
+from thoughtcycle.graph.checkpoints.sqlite import Connection, SqliteSaver
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.url import parse_url
 from thoughtcycle.memory.storage.wal import use_wal
@@ -46,7 +46,9 @@ async def open_checkpointer(
 async def _open_sqlite(path: Path, keep_turns: int) -> AsyncIterator[SqliteSaver]:
     with translated(str(path)):
         await asyncio.to_thread(_prepare, path)
-        connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
+        connection = await aiosqlite.connect(
+            path, timeout=BUSY_SECONDS, isolation_level=None, factory=Connection
+        )
     try:
         with translated(str(path)):
             await connection.execute("PRAGMA synchronous = NORMAL")

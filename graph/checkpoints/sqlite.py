@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -67,11 +68,26 @@ _COPIED = {
 _OF_RUN = "(SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE run_id = ?)"
 
 
+class Connection(sqlite3.Connection):
+    """One in which an `executemany` outside a transaction is one.
+
+    It begins and ends on the connection's own thread: the file's only write lock, which the memory needs
+    too, is not held while the event loop is busy with something else.
+    """
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
+        if self.in_transaction:
+            return super().executemany(sql, parameters)
+        with self:
+            self.execute("BEGIN IMMEDIATE")
+            return super().executemany(sql, parameters)
+
+
 class SqliteSaver(AsyncSqliteSaver):
     """Keeps checkpoints in the tables `checkpoints` and `writes` of a SQLite file.
 
-    Takes an open connection, which it shares with nobody. All methods raise StorageFailed when the
-    database refuses. Each write is one transaction, also when its task is cancelled half-way.
+    Takes an open connection of class Connection in autocommit mode, which it shares with nobody. All methods
+    raise StorageFailed when the database refuses. Each write is one transaction, also when its task is cancelled half-way.
     """
 
     def __init__(
@@ -155,11 +171,12 @@ class SqliteSaver(AsyncSqliteSaver):
             data,
             told.encode("utf-8", "ignore"),
         )
-        async with self._transaction() as conn:
-            await conn.execute(_PUT, row)
-            if may_begin_turn(namespace, metadata, new_versions):
-                rows = await self._rows(thread)
-                await self._delete(thread, expired(rows, checkpoint["id"], self.keep_turns))
+        await self._write(_PUT, [row])
+        if may_begin_turn(namespace, metadata, new_versions):
+            async with self.lock:
+                with translated(self.place):
+                    rows = await self._rows(thread)
+                    await self._delete(thread, expired(rows, checkpoint["id"], self.keep_turns))
         key = {"thread_id": place["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}
         return {"configurable": key}
 
@@ -182,8 +199,7 @@ class SqliteSaver(AsyncSqliteSaver):
             )
             for number, (channel, value) in enumerate(writes)
         ]
-        async with self._transaction() as conn:
-            await conn.executemany(_PUT_WRITE.format(what=what), rows)
+        await self._write(_PUT_WRITE.format(what=what), rows)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Deletes a thread's checkpoints and writes."""
@@ -252,6 +268,12 @@ class SqliteSaver(AsyncSqliteSaver):
                 except BaseException:
                     await self.conn.rollback()
                     raise
+
+    async def _write(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """One statement for each row, all or none, in one call of the connection's thread."""
+        async with self.lock:
+            with translated(self.place):
+                await self.conn.executemany(sql, rows)
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[Any]:
         async with self.lock:

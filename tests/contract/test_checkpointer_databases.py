@@ -23,7 +23,7 @@ from support.mongo import with_database
 from support.talking import Saver, say, stored, talk, thread, words
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
-from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
+from thoughtcycle.graph.checkpoints.sqlite import Connection, SqliteSaver
 from thoughtcycle.prompts.errors import InputRefused, StorageFailed
 
 _WRITER = """
@@ -170,7 +170,9 @@ async def test_a_full_disk_is_told_and_nothing_is_half_written(tmp_path: Path) -
 async def test_a_readonly_file_is_told(tmp_path: Path) -> None:
     path = tmp_path / "thoughts.db"
     await open_and_put(f"sqlite:///{path}")
-    async with aiosqlite.connect(f"file:{path}?mode=ro", uri=True) as connection:
+    async with aiosqlite.connect(
+        f"file:{path}?mode=ro", uri=True, isolation_level=None, factory=Connection
+    ) as connection:
         saver = SqliteSaver(connection, place=str(path))
         failure = await refused(lambda: put_one(saver))
     assert failure.code == "storage_readonly"

@@ -21,7 +21,16 @@ FULL = {
     "history": (said("user", "olá"), said("assistant", "feito, guardei", flagged=False)),
     "shown": (said("assistant", "achei o nome"), said("assistant", "não marcado", flagged=False)),
     "steps": ({"action": "MemorySearch", "input": ["nome"], "outcome": "achou 1", "status": "done"},),
-    "recalled": ({"id": "m-1", "content": "Chama-se Ana", "kind": "bio", "key": None, "at": "2026-11-03"},),
+    "recalled": (
+        {
+            "id": "m-1",
+            "content": "Chama-se Ana",
+            "kind": "bio",
+            "key": None,
+            "at": "2026-11-03",
+            "revision": 1,
+        },
+    ),
 }
 
 
