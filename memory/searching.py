@@ -132,23 +132,26 @@ class Searching(Engine):
             and (hit := message_hit(cycle, one, hidden)) is not None
         ]
 
-    async def changed(self, user: str, known: Mapping[str, int]) -> dict[str, MemoryRecord | None]:
-        """Those of `known` (id → revision) that read otherwise now; None where one is not active any more.
+    async def hidden(self, user: str) -> list[MemoryRecord]:
+        """What the user had taken out of sight; neither abandoned branches nor undone saves."""
+        return (await self.review(user, {}))[1]
+
+    async def review(
+        self, user: str, known: Mapping[str, int]
+    ) -> tuple[dict[str, MemoryRecord | None], list[MemoryRecord]]:
+        """What of `known` (id → revision) reads otherwise now – None: not active any more – and `hidden`.
 
         Reads no document of those that did not change.
         """
         async with self._spaces.index(owned(user)) as index:
             now = {id: index.revisions.get(id) for id in known}
-        ids = [id for id, revision in known.items() if now[id] not in (None, revision)]
-        records = {record.id: record for record in await self._storage.records(user, ids)} if ids else {}
-        active = {id: record for id, record in records.items() if record.status == "active"}
-        return {id: active.get(id) for id, revision in known.items() if now[id] != revision}
-
-    async def hidden(self, user: str) -> list[MemoryRecord]:
-        """What the user had taken out of sight; neither abandoned branches nor undone saves."""
-        async with self._spaces.index(owned(user)) as index:
-            ids = [id for id, reason in index.hidden.items() if reason not in (REASON, "undone")]
-        return await self._storage.records(user, ids) if ids else []
+            hidden = [id for id, reason in index.hidden.items() if reason not in (REASON, "undone")]
+        moved = [id for id, revision in known.items() if now[id] != revision]
+        wanted = [*(id for id in moved if now[id] is not None), *hidden]
+        found = await self._storage.records(user, wanted) if wanted else []
+        active = {record.id: record for record in found if record.status == "active"}
+        out_of_sight = [record for record in found if record.status == "hidden"]
+        return {id: active.get(id) for id in moved}, out_of_sight
 
     async def _direction(
         self, user: str, query: str, vector: np.ndarray | None, include: Collection[Part]

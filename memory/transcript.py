@@ -17,7 +17,7 @@ from thoughtcycle.memory.records import (
     Variant,
     named_id,
 )
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage.base import Amended, Write
 from thoughtcycle.memory.words import digest, identity
 from thoughtcycle.prompts.errors import NotAllowed
 
@@ -53,27 +53,30 @@ class Transcript(Engine):
         the live branch, the memories of the part left are hidden (`settle_branches`). What a crash left open
         in this chat is closed first, marked as cut. Raises NotAllowed('chat_of_another').
         """
-        tip = (await self.claim_chat(user, chat)).tip
-        parent = tip if follow else parent
         now = self._clock()
-        id = named_id("cycle", chat, message.id, parent or "", identity("text", message.text))
-        for left in await self._storage.open_cycles(user=user, chat=chat):
-            if left.id != id:
+
+        def cycle(conversation: Conversation) -> Cycle:
+            before = conversation.tip if follow else parent
+            return Cycle(
+                id=named_id("cycle", chat, message.id, before or "", identity("text", message.text)),
+                user=user,
+                chat=chat,
+                channel=channel,
+                parent=before,
+                message=message,
+                opened_at=now,
+                heartbeat=now,
+            )
+
+        begun = await self._storage.begin(owned(user), chat, now, cycle)
+        if begun.cycle is None:
+            raise NotAllowed("chat_of_another")
+        for left in begun.left:
+            if left.id != begun.cycle.id:
                 await self._cut(left)
-        cycle = Cycle(
-            id=id,
-            user=user,
-            chat=chat,
-            channel=channel,
-            parent=parent,
-            message=message,
-            opened_at=now,
-            heartbeat=now,
-        )
-        stored = await self._storage.add_cycle(cycle)
-        if parent != tip:
-            await self.settle_branches(user, chat, id)
-        return stored
+        if begun.cycle.parent != begun.conversation.tip:
+            await self.settle_branches(user, chat, begun.cycle.id)
+        return begun.cycle
 
     async def append(
         self, user: str, cycle_id: str, execution: str, step: Step, text: CycleMessage | None
@@ -93,12 +96,18 @@ class Transcript(Engine):
         cut: bool = False,
         formation: Literal["none", "pending"] = "pending",
     ) -> Cycle:
-        """Adds this execution's reply (a repeated run replaces it) and makes the cycle the chat's tip."""
+        """Adds this execution's reply (a repeated run replaces it) and makes the cycle the chat's tip.
+
+        What was said after it on the live branch, or beside it meanwhile, is abandoned.
+        """
         variant = Variant(
             execution=execution, messages=tuple(messages), steps=tuple(steps), at=self._clock(), cut=cut
         )
         change = partial(closed, variant=variant, formation=formation)
-        return await self._amend(user, cycle_id, change, tip=True)
+        amended = await self._amend(user, cycle_id, change, tip=True)
+        if amended.tip not in (cycle_id, amended.cycle.parent):
+            await self.settle_branches(user, amended.cycle.chat, cycle_id)
+        return amended.cycle
 
     async def record_cycle(
         self,
@@ -132,7 +141,7 @@ class Transcript(Engine):
         stored = await self._storage.add_cycle(cycle)
         if stored.parent != conversation.tip:
             return stored  # recorded before
-        return await self._amend(user, stored.id, lambda known: known, tip=True)
+        return (await self._amend(user, stored.id, lambda known: known, tip=True)).cycle
 
     async def conversation(
         self, user: str, chat: str, *, limit: int = 2, tip: str | None = None
@@ -140,17 +149,9 @@ class Transcript(Engine):
         """The last `limit` closed cycles on the path to `tip` (None: the chat's), oldest first."""
         if tip is None:
             tip = (await self.claim_chat(user, chat)).tip
-        path: list[Cycle] = []
-        seen: set[str] = set()
-        while tip is not None and tip not in seen and len(path) < limit:
-            seen.add(tip)
-            cycle = await self._storage.cycle(owned(user), tip)
-            if cycle is None or cycle.chat != chat:
-                break
-            if cycle.closed:
-                path.append(cycle)
-            tip = cycle.parent
-        return path[::-1]
+        if tip is None or limit < 1:
+            return []
+        return (await self._storage.path(owned(user), chat, tip, limit=limit))[::-1]
 
     async def sweep(self, older_than: timedelta = timedelta(minutes=10)) -> int:
         """Closes the cycles, of any user, that gave no sign of life for so long; how many there were."""
@@ -188,11 +189,13 @@ class Transcript(Engine):
     async def _cut(self, cycle: Cycle) -> None:
         await self._storage.amend_cycle(cycle.user, cycle.id, partial(cut_off, at=self._clock()), tip=True)
 
-    async def _amend(self, user: str, cycle_id: str, change: Callable[[Cycle], Cycle], *, tip: bool) -> Cycle:
-        cycle = await self._storage.amend_cycle(owned(user), cycle_id, change, tip=tip)
-        if cycle is None:
+    async def _amend(
+        self, user: str, cycle_id: str, change: Callable[[Cycle], Cycle], *, tip: bool
+    ) -> Amended:
+        amended = await self._storage.amend_cycle(owned(user), cycle_id, change, tip=tip)
+        if amended is None:
             raise NotAllowed("cycle_unknown", id=repr(cycle_id))
-        return cycle
+        return amended
 
 
 def recorded(

@@ -21,7 +21,7 @@ class ActionCard:
 
     name: str
     when: str
-    urgency: float = 0.0
+    urgency: "Callable[[View], float]" = lambda view: 0.0
     """How strongly the rules call for it now, in [0, 1]; only a rule-based mind looks at it."""
 
 

@@ -16,7 +16,7 @@ OnText = Callable[[str], None]
 CUT = "cut"
 """The `finish_reason` of a reply that ended before it was complete."""
 
-_WORDS = re.compile(r"\s*\S+(?:\s+\Z)?|\s+\Z")
+_FEW_WORDS = re.compile(r".{16}\S*|.+", re.DOTALL)
 
 
 def envelope(*, chat_history: bool, modal: str) -> dict[str, Any]:
@@ -25,12 +25,15 @@ def envelope(*, chat_history: bool, modal: str) -> dict[str, Any]:
 
 
 def pieces(text: str) -> list[str]:
-    """`text` word by word, nothing lost: the pieces joined are the text."""
-    return _WORDS.findall(text)
+    """`text` a few words at a time, nothing lost: the pieces joined are the text.
+
+    Each piece is an event to every listener, which costs some 0.1 ms.
+    """
+    return _FEW_WORDS.findall(text)
 
 
 class TextModel(BaseChatModel):
-    """A chat model that says the last message of its prompt, word by word."""
+    """A chat model that says the last message of its prompt, a few words at a time."""
 
     on_text: OnText | None = None
     streaming: bool = False

@@ -1,10 +1,10 @@
 """Opens the cycle durably and recalls, unasked, what the message is about; no chat model is called."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from thoughtcycle.memory.briefing import compact
-from thoughtcycle.memory.records import MemoryHit, Recalled, Utterance
+from thoughtcycle.memory.records import MemoryHit, MemoryRecord, Utterance
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes import window as windows
 from thoughtcycle.nodes.cycle import open_cycle
@@ -19,30 +19,22 @@ async def recall(turn: Turn) -> StateUpdate:
     What the thread recalled earlier is read again: another thread may have changed or deleted it.
     """
     cycle = await open_cycle(turn)
-    hits, window, known = await asyncio.gather(  # reads that do not depend on one another
+    recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
+    hits, recent, (changed, hidden) = await asyncio.gather(  # reads that do not depend on one another
         passive_hits(turn),
-        recent_window(turn, cycle.parent if cycle else None),
-        still_known(turn),
+        recent_messages(turn, cycle.parent if cycle else None),
+        turn.memory.review(turn.user, {id: memory["revision"] for id, memory in recalled.items()}),
     )
+    known = {id: memory for id, memory in recalled.items() if id not in changed}
+    known |= {id: short_form(record) for id, record in changed.items() if record is not None}
     briefing = brief(turn, hits)
     shown = {hit.record.id: short_form(hit.record) for hit in hits if hit.record.id in briefing["shown"]}
-    recalled = [*(known | shown).values()]
     return {
         "cycle_id": cycle.id if cycle else None,
-        "window": window,
+        "window": shortened(turn, recent, hidden),
         "briefing": briefing,
-        "recalled": recalled[-turn.services.limits.recalled :],
+        "recalled": [*(known | shown).values()][-turn.services.limits.recalled :],
     }
-
-
-async def still_known(turn: Turn) -> dict[str, Recalled]:
-    """What the thread recalled so far, as it reads now; without what is gone."""
-    recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
-    changed = await turn.memory.changed(
-        turn.user, {id: memory["revision"] for id, memory in recalled.items()}
-    )
-    now = {id: short_form(record) for id, record in changed.items() if record is not None}
-    return {id: now.get(id, memory) for id, memory in recalled.items() if id in now or id not in changed}
 
 
 async def passive_hits(turn: Turn) -> list[MemoryHit]:
@@ -63,7 +55,7 @@ def brief(turn: Turn, hits: Sequence[MemoryHit]) -> Briefing:
     return Briefing(text=made.text, shown=list(made.shown), left_out=made.left_out, tokens=made.tokens)
 
 
-async def recent_window(turn: Turn, tip: str | None) -> list[Utterance]:
+async def recent_messages(turn: Turn, tip: str | None) -> list[Utterance]:
     """The last complete cycles before this one: from the transcript, else from the thread's messages."""
     limits = turn.services.limits
     recent: list[Utterance] = []
@@ -74,12 +66,19 @@ async def recent_window(turn: Turn, tip: str | None) -> list[Utterance]:
         messages = turn.state["messages"]
         before = messages[: messages.index(user_message(messages))]
         recent = windows.of_messages(before, limits.window_cycles)
-    hidden = await turn.memory.hidden(turn.user)
+    return recent
+
+
+def shortened(turn: Turn, recent: Sequence[Utterance], hidden: Iterable[MemoryRecord]) -> list[Utterance]:
+    """The window within its budget, without the words of what is hidden."""
     words = [text for record in hidden for text in (record.source.words, record.text)]
-    return windows.fit(windows.mask(recent, words), limits.window_tokens)
+    return windows.fit(windows.mask(recent, words), turn.services.limits.window_tokens)
 
 
 async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
     """Window and memory block of this turn made again, after the memories `without` were hidden."""
-    hits = [hit for hit in await passive_hits(turn) if hit.record.id not in without]
-    return {"briefing": brief(turn, hits), "window": await recent_window(turn, turn.state.get("parent"))}
+    hits, recent, hidden = await asyncio.gather(
+        passive_hits(turn), recent_messages(turn, turn.state.get("parent")), turn.memory.hidden(turn.user)
+    )
+    left = [hit for hit in hits if hit.record.id not in without]
+    return {"briefing": brief(turn, left), "window": shortened(turn, recent, hidden)}

@@ -14,7 +14,6 @@ async def remember(turn: Turn) -> StateUpdate:
     if cycle and not turn.context.incognito:
         steps = turn.state.get("steps", [])
         command = bool(steps) and steps[0]["action"].startswith("/")
-        former = (await turn.memory.claim_chat(turn.user, turn.chat)).tip
         await turn.memory.close_cycle(
             turn.user,
             cycle,
@@ -24,8 +23,6 @@ async def remember(turn: Turn) -> StateUpdate:
             cut=any(step["status"] == "cut" for step in steps),
             formation="none" if command else "pending",
         )
-        if former not in (cycle, turn.state.get("parent")):  # regenerated: what came after it is abandoned
-            await turn.memory.settle_branches(turn.user, turn.chat, cycle)
     return {"messages": trimmed(turn)}
 
 

@@ -18,8 +18,9 @@ _LAST_STEPS = 4
 
 def decide_by_rules(view: View) -> str:
     """The enabled action that the rules call for most, the first of equals; "" where they call for none."""
-    called = [card for card in view.actions if card.urgency > 0]
-    return max(called, key=lambda card: card.urgency).name if called else ""
+    urgency = {card.name: card.urgency(view) for card in view.actions}
+    most = max(urgency, key=lambda name: urgency[name], default="")
+    return most if urgency.get(most, 0.0) > 0 else ""
 
 
 DECIDE = Question(name="router#ask", role="reasoning_heavy", schema=str, by_rules=decide_by_rules)
@@ -37,8 +38,7 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
         closing = next((name for name in reversed(enabled) if actions[name].ends and name == "Finish"), None)
         return {"next_action": closing} if closing else await _end(turn, "out_of_steps")
     turn.status(turn.texts("router")["status"])
-    view = turn.view()
-    view = turn.view(actions.cards(view, turn.context))
+    view = turn.view(actions.cards(turn.language, turn.context))
     for question in (DECIDE, DECIDE_AGAIN):
         answer = await turn.mind.ask(question, view)
         if name := resolve(answer, enabled):

@@ -87,7 +87,8 @@ class SqliteSaver(AsyncSqliteSaver):
     """Keeps checkpoints in the tables `checkpoints` and `writes` of a SQLite file.
 
     Takes an open connection of class Connection in autocommit mode, which it shares with nobody. All methods
-    raise StorageFailed when the database refuses. Each write is one transaction, also when its task is cancelled half-way.
+    raise StorageFailed when the database refuses. Each write is one transaction, also when its task is
+    cancelled half-way.
     """
 
     def __init__(

@@ -70,6 +70,48 @@ class CycleFeed:
     """Those of `cycles`, of one model."""
 
 
+@dataclass(frozen=True)
+class Begun:
+    """What the beginning of a cycle found."""
+
+    conversation: Conversation
+    cycle: Cycle | None
+    """As stored; None where the chat is another user's."""
+    left: tuple[Cycle, ...]
+    """The cycles of the chat that were open before."""
+
+
+@dataclass(frozen=True)
+class Amended:
+    """A cycle after its change."""
+
+    cycle: Cycle
+    tip: str | None
+    """The end of its chat's live branch before."""
+
+
+class Walk:
+    """The way back from the end of a branch, one cycle after the other."""
+
+    def __init__(self, chat: str, tip: str, limit: int) -> None:
+        self.next: str | None = tip
+        """The cycle to read; None at the end of the way."""
+        self.closed: list[Cycle] = []
+        self._chat, self._limit = chat, limit
+        self._seen: set[str] = set()
+
+    def add(self, cycle: Cycle | None) -> None:
+        """Goes on from `cycle`, the one asked for; None when there is none."""
+        self.next = None
+        if cycle is None or cycle.chat != self._chat:
+            return
+        self._seen.add(cycle.id)
+        if cycle.closed:
+            self.closed.append(cycle)
+        if len(self.closed) < self._limit and cycle.parent not in self._seen:
+            self.next = cycle.parent
+
+
 class Storage(ABC):
     """Documents, vectors, journal and transcript of all users.
 
@@ -141,10 +183,27 @@ class Storage(ABC):
     async def cycle(self, user: str, id: str) -> Cycle | None:
         """One cycle of the transcript."""
 
+    async def begin(
+        self, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]
+    ) -> Begun:
+        """`claim`, `open_cycles` and, where the chat is the user's, `add_cycle` of what `cycle` makes of it.
+
+        A backend that can does it in one go: this is the first thing that each turn waits for.
+        """
+        conversation = await self.claim(chat, user, at)
+        if conversation.user != user:
+            return Begun(conversation, None, ())
+        left = await self.open_cycles(user=user, chat=chat)
+        return Begun(conversation, await self.add_cycle(cycle(conversation)), tuple(left))
+
+    @abstractmethod
+    async def path(self, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:
+        """The last `limit` closed cycles of a chat from `tip` back along their parents, newest first."""
+
     @abstractmethod
     async def amend_cycle(
         self, user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False
-    ) -> Cycle | None:
+    ) -> Amended | None:
         """Replaces a cycle by `change` of it, atomically; None when it is unknown.
 
         `change` must be pure: it may be called again when another writer was faster. With `tip` the cycle

@@ -19,7 +19,7 @@ from thoughtcycle.memory.records import (
     Vector,
 )
 from thoughtcycle.memory.storage import mongo_commit, mongo_memories, mongo_transcript
-from thoughtcycle.memory.storage.base import CycleFeed, Feed, Storage, Write
+from thoughtcycle.memory.storage.base import Amended, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
 from thoughtcycle.memory.storage.mongo_schema import migrate
@@ -107,9 +107,12 @@ class MongoStorage(Storage):
     async def cycle(self, user: str, id: str) -> Cycle | None:
         return await self._run(mongo_transcript.get_cycle(self._db, user, id))
 
+    async def path(self, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:
+        return await self._run(mongo_transcript.path(self._db, user, chat, tip, limit))
+
     async def amend_cycle(
         self, user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False
-    ) -> Cycle | None:
+    ) -> Amended | None:
         work = mongo_transcript.amend_cycle(self._db, user, id, change, tip, self._place)
         return await self._write(work, self._transcripts.setdefault(user, asyncio.Lock()))
 

@@ -11,7 +11,7 @@ from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base import Conflict, CycleFeed
+from thoughtcycle.memory.storage.base import Amended, Conflict, CycleFeed, Walk
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
 from thoughtcycle.memory.storage.mongo_ledger import Ledger, Log, find_in, insert_new, only_duplicates
@@ -74,12 +74,20 @@ async def get_cycle(db: Database, user: str, id: str) -> Cycle | None:
     return None if found is None else _cycle(found)
 
 
+async def path(db: Database, user: str, chat: str, tip: str, limit: int) -> list[Cycle]:
+    """See Storage.path."""
+    walk = Walk(chat, tip, limit)
+    while walk.next is not None:
+        walk.add(await get_cycle(db, user, walk.next))
+    return walk.closed
+
+
 async def amend_cycle(
     db: Database, user: str, id: str, change: Callable[[Cycle], Cycle], tip: bool, place: str
-) -> Cycle | None:
+) -> Amended | None:
     """See Storage.amend_cycle."""
 
-    async def plan(number: int) -> tuple[list[Document], Cycle | None]:
+    async def plan(number: int) -> tuple[list[Document], Amended | None]:
         found = await db.cycles.find_one(_key(user, id))
         if found is None:
             return [], None
@@ -87,7 +95,8 @@ async def amend_cycle(
         document = _document(cycle, found["version"] + 1, number + 1 if cycle.closed else None)
         moved = {"tip": escaped(id), "tipped": number + 1, "updated_at": _time(cycle.heartbeat)}
         entry = {"document": document, "before": found["version"], "tip": moved if tip else None}
-        return [entry], cycle
+        chat = await db.conversations.find_one({"chat_id": document["chat_id"]}, {"tip": 1})
+        return [entry], Amended(cycle, unescaped(chat["tip"]) if chat else None)
 
     return await TRANSCRIPTS.write(db, user, plan, place)
 

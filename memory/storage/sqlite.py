@@ -20,7 +20,7 @@ from thoughtcycle.memory.records import (
     Vector,
 )
 from thoughtcycle.memory.storage import sqlite_memories, sqlite_transcript
-from thoughtcycle.memory.storage.base import CycleFeed, Feed, Storage, Write
+from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
 from thoughtcycle.memory.storage.wal import use_wal
@@ -111,9 +111,17 @@ class SqliteStorage(Storage):
     async def cycle(self, user: str, id: str) -> Cycle | None:
         return await self._read(sqlite_transcript.get_cycle, user, id)
 
+    async def begin(
+        self, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]
+    ) -> Begun:
+        return await self._write(sqlite_transcript.begin, user, chat, at, cycle)
+
+    async def path(self, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:
+        return await self._read(sqlite_transcript.path, user, chat, tip, limit)
+
     async def amend_cycle(
         self, user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False
-    ) -> Cycle | None:
+    ) -> Amended | None:
         return await self._write(sqlite_transcript.amend_cycle, user, id, change, tip)
 
     async def open_cycles(

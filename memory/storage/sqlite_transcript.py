@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base import CycleFeed
+from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Walk
 
 _CHUNK = 500
 _LAST = "SELECT max(number) FROM cycles WHERE user = ? AND number IS NOT NULL"
@@ -54,13 +54,33 @@ def get_cycle(db: sqlite3.Connection, user: str, id: str) -> Cycle | None:
     return None if row is None else Cycle.model_validate_json(row[0])
 
 
+def begin(
+    db: sqlite3.Connection, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]
+) -> Begun:
+    """See Storage.begin."""
+    known = claim(db, chat, user, at)
+    if known.user != user:
+        return Begun(known, None, ())
+    left = open_cycles(db, user, chat, None)
+    return Begun(known, add_cycle(db, cycle(known)), tuple(left))
+
+
+def path(db: sqlite3.Connection, user: str, chat: str, tip: str, limit: int) -> list[Cycle]:
+    """See Storage.path."""
+    walk = Walk(chat, tip, limit)
+    while walk.next is not None:
+        walk.add(get_cycle(db, user, walk.next))
+    return walk.closed
+
+
 def amend_cycle(
     db: sqlite3.Connection, user: str, id: str, change: Callable[[Cycle], Cycle], tip: bool
-) -> Cycle | None:
+) -> Amended | None:
     """See Storage.amend_cycle."""
     if (known := get_cycle(db, user, id)) is None:
         return None
     cycle = change(known)
+    chat = conversation(db, cycle.chat)
     db.execute(
         "UPDATE cycles SET open = ?, heartbeat = ?, document = ?, number = ? WHERE id = ? AND user = ?",
         (*_state(cycle), _number(db, cycle), id, user),
@@ -72,7 +92,7 @@ def amend_cycle(
             "UPDATE conversations SET tip = ?, updated = ? WHERE id = ? AND user = ?",
             (id, cycle.heartbeat.isoformat(), cycle.chat, user),
         )
-    return cycle
+    return Amended(cycle, chat.tip if chat else None)
 
 
 def _state(cycle: Cycle) -> tuple[bool, float, str]:

@@ -8,10 +8,11 @@ from importlib.metadata import entry_points
 from typing import Any
 
 import thoughtcycle.nodes.actions as own
-from thoughtcycle.mind.base import ActionCard, View
+from thoughtcycle.mind.base import ActionCard
 from thoughtcycle.nodes.actions.base import Action
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.prompts.loader import Language
 
 GROUP = "thoughtcycle.actions"
 """Entry point group; the entry's name is the action's name, its value the Action subclass."""
@@ -44,11 +45,10 @@ class Registry(Mapping[str, Action[Any]]):
             if action.name.casefold() not in off and not (context.incognito and action.writes)
         ]
 
-    def cards(self, view: View, context: Context) -> list[ActionCard]:
+    def cards(self, language: Language, context: Context) -> list[ActionCard]:
         """The enabled actions as the router is told of them."""
         return [
-            ActionCard(action.name, action.when(view.language), action.urgency(view))
-            for action in self.enabled(context)
+            ActionCard(action.name, action.when(language), action.urgency) for action in self.enabled(context)
         ]
 
 

@@ -85,6 +85,7 @@ async def test_a_cancelled_write_leaves_no_lock_behind(tmp_path: Path) -> None:
             put.cancel()
             await asyncio.gather(put, return_exceptions=True)
             async with saver.lock:
+                await saver.conn.execute_fetchall("SELECT 1")  # comes after what is still under way
                 assert not saver.conn.in_transaction
 
 

@@ -57,13 +57,10 @@ def test_without_the_package_it_is_not_there(installed: dict[str, str]) -> None:
 @pytest.mark.spec("TC-4", "TC-5")
 def test_the_router_prompt_names_it_unless_the_run_disables_it(installed: dict[str, str]) -> None:
     code = """
-from datetime import UTC, datetime
-from thoughtcycle.mind.base import View
 from thoughtcycle.nodes.actions.registry import discover
 from thoughtcycle.nodes.context import Context
-view = View(message="x", now=datetime.now(UTC), language="en")
 for off in ([], ["CountLetters"]):
-    print([card.name for card in discover().cards(view, Context(user_id="a", disabled_actions=off))])
+    print([card.name for card in discover().cards("en", Context(user_id="a", disabled_actions=off))])
 """
     shown = subprocess.run(
         [sys.executable, "-c", code], env=installed, capture_output=True, text=True, timeout=60, check=True
