@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.message_shelf import MessageShelf
+from thoughtcycle.memory.reading import Reading
 from thoughtcycle.memory.records import MemoryRecord, as_text
 from thoughtcycle.memory.spaces import Spaces
 from thoughtcycle.memory.storage.base import Conflict, Storage, Write
@@ -31,6 +32,7 @@ class Engine:
         self._embeddings = embeddings
         self._clock = clock
         self._model = embeddings.name if embeddings is not None else None
+        self._reading = Reading(storage)
         self._spaces = Spaces(storage, self._model)
         self._talks = MessageShelf(storage, embeddings, self._spaces)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -50,6 +52,7 @@ class Engine:
                     if not left:
                         raise
                 else:
+                    self._reading.forget(user, [record.id for record in stored])
                     return {record.id: record for record in stored}, told
         raise AssertionError("unreachable")
 

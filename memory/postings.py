@@ -101,6 +101,8 @@ class Postings:
             documents, counts = self.holders(term)
             weight = idf(len(self._forms), len(documents))
             weights.append(weight)
+            if not len(documents):
+                continue
             if among is not None:
                 counts, documents = counts[among[documents]], documents[among[documents]]
             bm25[documents] += weight * saturation(counts, self._lengths[documents], mean)

@@ -118,7 +118,8 @@ def fuse(
     """
     if not len(cosines):
         return np.zeros(0)
-    dense = np.nan_to_num(dense_evidence(cosines, mean), nan=0.0)
+    dense = dense_evidence(cosines, mean)
+    dense[np.isnan(dense)] = 0.0
     evidence = np.maximum(coverage, np.clip(dense, 0.0, 1.0))
     passed = (evidence >= floor) & (evidence > 0)
     if not passed.any():

@@ -109,10 +109,11 @@ class Searching(Engine):
                 index.search, query, direction, kinds=kinds, limit=max(CANDIDATES, limit), floor=floor
             )
             found = look() if len(index) <= _FEW else await asyncio.to_thread(look)
-        stored = await self._storage.records(user, [one.memory for one in found])
-        records = {record.id: record for record in stored if record.status == "active"}
+            revisions = {one.memory: index.revisions[one.memory] for one in found}
+        read = await self._reading.records(user, revisions)
+        records = {id: record for id, record in read.items() if record.status == "active"}
         now = self._clock()
-        if sum(len(record.text) for record in stored) < _SHORT:
+        if sum(len(record.text) for record in records.values()) < _SHORT:
             return ranked(query, found, records, now, limit)
         return await asyncio.to_thread(ranked, query, found, records, now, limit)
 
