@@ -7,7 +7,15 @@ from datetime import timedelta
 import pytest
 
 from support.memories import START, record, said, step, vector
-from thoughtcycle.memory.records import Cycle, MemoryRecord, MessageVector, Source, Variant, Vector
+from thoughtcycle.memory.records import (
+    Conversation,
+    Cycle,
+    MemoryRecord,
+    MessageVector,
+    Source,
+    Variant,
+    Vector,
+)
 from thoughtcycle.memory.storage.base import Conflict, Storage, Write
 from thoughtcycle.memory.storage.documents import identity_of
 
@@ -249,6 +257,44 @@ class StorageConformance:
         assert (await storage.claim("chat", "ana", START)).tip is None
         await storage.amend_cycle("ana", "c1", close, tip=True)
         assert (await storage.claim("chat", "ana", START)).tip == "c1"
+
+    async def test_amending_tells_where_the_live_branch_ended(self, storage: Storage) -> None:
+        await storage.claim("chat", "ana", START)
+        ends = []
+        for id in ("c1", "c2"):
+            await storage.add_cycle(cycle(id))
+            amended = await storage.amend_cycle("ana", id, close, tip=True)
+            assert amended is not None and amended.cycle.closed
+            ends.append(amended.tip)
+        assert ends == [None, "c1"]
+
+    async def test_a_cycle_begins_where_the_chat_ends(self, storage: Storage) -> None:
+        def after(conversation: Conversation) -> Cycle:
+            return cycle("c2", parent=conversation.tip)
+
+        await storage.claim("chat", "ana", START)
+        await storage.add_cycle(cycle())
+        await storage.amend_cycle("ana", "c1", close, tip=True)
+        begun = await storage.begin("ana", "chat", START, after)
+        assert begun.cycle is not None and begun.cycle.parent == begun.conversation.tip == "c1"
+        again = await storage.begin("ana", "chat", START, after)
+        assert (again.cycle, [left.id for left in again.left]) == (begun.cycle, ["c2"])
+        other = await storage.begin("bia", "chat", START, after)
+        assert (other.conversation.user, other.cycle, other.left) == ("ana", None, ())
+
+    async def test_the_way_back_leaves_out_what_is_open_or_elsewhere(self, storage: Storage) -> None:
+        for chat in ("chat", "other"):
+            await storage.claim(chat, "ana", START)
+        for id, chat, parent in (("c0", "other", None), ("c1", "chat", "c0"), ("c3", "chat", "c2")):
+            await storage.add_cycle(close(cycle(id, chat=chat, parent=parent)))
+        await storage.add_cycle(cycle("c2", parent="c1"))
+
+        async def back(user: str, tip: str, limit: int) -> list[str]:
+            return [one.id for one in await storage.path(user, "chat", tip, limit=limit)]
+
+        assert await back("ana", "c3", 9) == ["c3", "c1"]
+        assert await back("ana", "c3", 1) == ["c3"]
+        assert await back("bia", "c3", 9) == await back("ana", "nothing", 9) == []
 
     async def test_open_cycles_are_found_by_chat_and_by_age(self, storage: Storage) -> None:
         for chat, id in (("chat", "c1"), ("chat", "c2"), ("other", "c3")):
