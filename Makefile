@@ -22,7 +22,7 @@ dev: $(VENV)/.dev
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=1 THOUGHTCYCLE_USER=$${THOUGHTCYCLE_USER:-local} \
 		$(BIN)/langgraph dev --no-browser --n-jobs-per-worker 10 $(ARGS)
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.bench
 	PYTHONPATH=tests $(BIN)/python -m benchmarks $(ARGS)
 
 eval: $(VENV)/.dev
@@ -44,6 +44,10 @@ $(VENV)/bin/python:
 
 $(VENV)/.chat: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python

@@ -1,10 +1,13 @@
 """Runs the benchmarks named on the command line, or all of them."""
 
+import argparse
 import asyncio
 import sys
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
-from benchmarks import checkpoints, command, databases, first_token, growth, turn
+from benchmarks import checkpoints, command, databases, disk, first_token, growth, peers, turn
 from benchmarks.machine import describe
 
 ALL: dict[str, Callable[[], str]] = {
@@ -14,19 +17,26 @@ ALL: dict[str, Callable[[], str]] = {
     "checkpoints": lambda: asyncio.run(checkpoints.run()),
     "databases": lambda: asyncio.run(databases.run()),
     "first-token": first_token.run,
+    "disk": lambda: asyncio.run(disk.run()),
+    "peers": peers.run,
 }
 
 
 def main() -> None:
     """Prints one Markdown table per benchmark."""
-    wanted = sys.argv[1:] or list(ALL)
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("names", nargs="*", help=", ".join(ALL))
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw what `peers` measures")
+    given = parser.parse_args()
+    cases = {**ALL, "peers": partial(peers.run, given.plot)}
+    wanted = given.names or list(ALL)
     unknown = [name for name in wanted if name not in ALL]
     if unknown:
         sys.exit(f"unknown benchmark {unknown[0]!r}; expected one of {', '.join(ALL)}")
     write = sys.stdout.write
     write(f"{describe()}\n")
     for name in wanted:
-        write(f"\n### {name}\n\n{ALL[name]()}\n")
+        write(f"\n### {name}\n\n{cases[name]()}\n")
         sys.stdout.flush()
 
 
