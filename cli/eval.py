@@ -1,6 +1,7 @@
 """`thoughtcycle eval`: measures retrieval on public data sets, through the memory's own search."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thoughtcycle.cli.options import TEXTS, Json, put_json, reported
+from thoughtcycle.prompts.errors import InputRefused
 
 if TYPE_CHECKING:
     from thoughtcycle.evals.measures import Report
@@ -15,31 +17,39 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help=TEXTS["help.eval"], no_args_is_help=True)
 
+Html = Annotated[Path | None, typer.Option("--html", help=TEXTS["option.html"])]
 Data = Annotated[Path, typer.Option("--data", help=TEXTS["option.data"])]
 
 
 @app.command(help=TEXTS["help.locomo"])
 @reported
-def locomo(data: Data, as_json: Json = False) -> None:
+def locomo(data: Data, as_json: Json = False, html: Html = None) -> None:
     from thoughtcycle.evals.locomo import evaluate
 
-    _print(evaluate, data, as_json)
+    _print(evaluate, data, as_json, html)
 
 
 @app.command(help=TEXTS["help.prefeval"])
 @reported
-def prefeval(data: Data, as_json: Json = False) -> None:
+def prefeval(data: Data, as_json: Json = False, html: Html = None) -> None:
     from thoughtcycle.evals.prefeval import evaluate
 
-    _print(evaluate, data, as_json)
+    _print(evaluate, data, as_json, html)
 
 
 def _print(
-    evaluate: "Callable[[Path, Embedder | None], Awaitable[Report]]", data: Path, as_json: bool
+    evaluate: "Callable[[Path, Embedder | None], Awaitable[Report]]",
+    data: Path,
+    as_json: bool,
+    html: Path | None,
 ) -> None:
+    """Evaluates; a page that could not be written is refused before, not after the minutes it takes."""
+    from thoughtcycle.evals.page import page
     from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
     from thoughtcycle.mind.roles import ModelSettings
 
+    if html is not None and (html.is_dir() or not os.access(html.absolute().parent, os.W_OK)):
+        raise InputRefused("file_not_writable", path=repr(str(html)))
     embeddings = build_embeddings(ModelSettings())
 
     async def run() -> "Report":
@@ -50,7 +60,20 @@ def _print(
                 await embeddings.aclose()
 
     report = asyncio.run(run())
+    if html is not None:
+        _write(html, page(report))
     if as_json:
         put_json(report.as_json())
     else:
         typer.echo(report.as_text())
+
+
+def _write(file: Path, text: str) -> None:
+    """Writes `text` whole or not at all; raises InputRefused('file_not_writable')."""
+    partly = file.with_name(f".{file.name}.part")
+    try:
+        partly.write_text(text, encoding="utf-8")
+        partly.replace(file)
+    except OSError as error:
+        partly.unlink(missing_ok=True)
+        raise InputRefused("file_not_writable", path=repr(str(file))) from error

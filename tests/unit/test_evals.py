@@ -1,7 +1,10 @@
 """The evaluations count right and go the product's own way; the data here are made up, in the sets' formats."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +15,7 @@ from thoughtcycle.evals import locomo, prefeval
 from thoughtcycle.evals.asking import Baseline, halves
 from thoughtcycle.evals.locomo import Turn, exchanges
 from thoughtcycle.evals.measures import Asked, recall, reciprocal_rank, score, scores
+from thoughtcycle.evals.page import page
 from thoughtcycle.prompts.errors import InputRefused
 
 
@@ -138,6 +142,35 @@ def test_the_command_prints_tables_and_json(data: Path, monkeypatch: pytest.Monk
     told = json.loads(run(app, ["eval", "prefeval", "--data", str(data / "prefeval"), "--json"]).stdout)
     assert told["scores"]["tune"]["all"]["questions"] == 2
     assert told["embeddings"] == "none"
+
+
+async def test_the_page_is_whole_and_loads_nothing(data: Path) -> None:
+    text = page(replace(await locomo.evaluate(data, None), embeddings='<b>"&'))
+    root = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>"))
+    plots = list(root.iter("{http://www.w3.org/2000/svg}svg"))
+    assert len(plots) == 2 * 6
+    assert all(plot.get("viewBox") and plot.get("aria-label") for plot in plots)
+    tables = list(root.iter("{http://www.w3.org/1999/xhtml}table"))
+    names = [["".join(row[0].itertext()) for row in table[1]] for table in tables]
+    assert names == [["single-hop", "multi-hop", "all"]] * 2
+    loading = ("src", "href", "{http://www.w3.org/1999/xlink}href", "style", "onload")
+    assert not [one for one in root.iter() if any(one.get(name) for name in loading)]
+    assert not re.search(r"url\(|@import|<script", text)
+
+
+def test_the_command_writes_the_page_or_says_that_it_cannot(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THOUGHTCYCLE_EMBEDDING__MODEL", "none")
+    run = CliRunner().invoke
+    file = data / "report.html"
+    done = run(app, ["eval", "prefeval", "--data", str(data / "prefeval"), "--html", str(file)])
+    assert (done.exit_code, "held out" in done.stdout) == (0, True)
+    assert "b travel" in file.read_text()
+    refused = run(app, ["eval", "prefeval", "--data", str(data), "--html", str(data / "no" / "x.html")])
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "x.html" in refused.stderr and refused.stderr.count("\n") == 1
+    assert sorted(path.name for path in data.iterdir()) == ["locomo10.json", "prefeval", "report.html"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"qa": []}]', "[[]]"])
