@@ -1,4 +1,4 @@
-"""Which writes a change of memories takes: save, update, hide (pure: records in, writes out)."""
+"""Which writes a change of memories takes: save, update, hide, archive (pure: records in, writes out)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,8 +18,9 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.words import identity
+from thoughtcycle.prompts.errors import InputRefused
 
-_SHOWN = 500
+SHOWN = 500
 """Characters of a search key that its vector carries along."""
 
 
@@ -50,7 +51,7 @@ class Keys:
         }
         found = []
         for text in search_keys(record.content, record.bindings):
-            if text in own and len(text) < _SHOWN:
+            if text in own and len(text) < SHOWN:
                 found.append(own[text])
             elif self.model is not None and text in self.data:
                 found.append(_vector(record, text, self.model, self.data[text]))
@@ -81,9 +82,19 @@ def layer_of(kind: Kind | None) -> Layer:
     return "semantic" if kind in ("pref", "emo") else "long"
 
 
+PRIORITIES: Mapping[Layer, float] = {
+    "short": 10.0,
+    "medium": 7.0,
+    "long": 5.0,
+    "episodic": 8.0,
+    "semantic": 6.0,
+}
+"""Where a layer's memories begin (LM-6; 5 where it gives none)."""
+
+
 def _vector(record: MemoryRecord, text: str, model: str, data: bytes) -> Vector:
     id = named_id("vector", record.id, model, text)
-    return Vector(id=id, space=record.space, memory=record.id, text=text[:_SHOWN], model=model, data=data)
+    return Vector(id=id, space=record.space, memory=record.id, text=text[:SHOWN], model=model, data=data)
 
 
 def with_vectors(record: MemoryRecord, vectors: Sequence[Vector]) -> MemoryRecord:
@@ -158,11 +169,10 @@ class SavePlan:
             id=id,
             space=self._user,
             revision=0,
-            layer=layer_of(draft.kind),
             valid_from=self._at,
             created=self._at,
             updated=self._at,
-            **{name: getattr(draft, name) for name in _DRAFTED},
+            **drafted(draft),
         )
         vectors = self._keys.made(record)
         record = with_vectors(record, vectors)
@@ -170,8 +180,7 @@ class SavePlan:
         return record
 
     def _superseded(self, record: MemoryRecord, draft: MemoryDraft) -> Outcome:
-        drafted = {name: getattr(draft, name) for name in _DRAFTED}
-        changed = record.model_copy(update={**drafted, "layer": layer_of(draft.kind)})
+        changed = record.model_copy(update=drafted(draft, record))
         pending = self._writes.pop(record.id, None)
         keys = self._keys
         if pending is not None and pending.vectors:
@@ -197,7 +206,22 @@ class SavePlan:
                 self._keyed[record.key] = record.id
 
 
-_DRAFTED = ("type", "content", "kind", "key", "bindings", "tags", "weight", "source")
+_DRAFTED = ("type", "content", "kind", "key", "bindings", "tags", "importance", "weight", "expires", "source")
+
+
+def drafted(draft: MemoryDraft, former: MemoryRecord | None = None) -> dict[str, Any]:
+    """The fields that a draft gives its memory; `former` said something else under its key so far.
+
+    What was pinned stays pinned, and a priority that use has moved stays where it is.
+    """
+    layer = draft.layer or layer_of(draft.kind)
+    priority = PRIORITIES[layer] if former is None else former.priority
+    return {
+        **{name: getattr(draft, name) for name in _DRAFTED},
+        "layer": layer,
+        "priority": priority if draft.priority is None else draft.priority,
+        "pinned": draft.pinned or (former is not None and former.pinned),
+    }
 
 
 def draft_id(user: str, draft: MemoryDraft) -> str:
@@ -249,3 +273,44 @@ def hidden(
         for record in (*versions, *records)
         if record.status in ("active", "archived", "superseded")
     ]
+
+
+def marked(record: MemoryRecord, op: Op, at: datetime, *, cycle: str | None, **fields: Any) -> list[Write]:
+    """`record` with other values of these fields; no write where it has them already."""
+    if all(getattr(record, name) == value for name, value in fields.items()):
+        return []
+    return [Write(record.model_copy(update={**fields, "updated": at}), op, at, before=record, cycle=cycle)]
+
+
+def archived(records: Iterable[MemoryRecord], *, at: datetime, cycle: str | None) -> list[Write]:
+    """Archives active memories; what is archived already stays as it is.
+
+    Raises InputRefused('memory_not_active') for any other, 'memory_pinned' for a pinned one.
+    """
+    writes = []
+    for record in records:
+        if record.status == "archived":
+            continue
+        if record.status != "active":
+            raise InputRefused("memory_not_active", id=repr(record.id))
+        if record.pinned:
+            raise InputRefused("memory_pinned", id=repr(record.id))
+        writes += marked(record, "archive", at, cycle=cycle, status="archived", archived_at=at)
+    return writes
+
+
+def unarchived(records: Iterable[MemoryRecord], *, at: datetime, cycle: str | None) -> list[Write]:
+    """Makes archived memories active again, without the expiry that has passed; active ones stay as they are.
+
+    Raises InputRefused('memory_not_archived') for any other.
+    """
+    writes = []
+    for record in records:
+        if record.status == "active":
+            continue
+        if record.status != "archived":
+            raise InputRefused("memory_not_archived", id=repr(record.id))
+        expires = record.expires if record.expires is not None and record.expires > at else None
+        fields = {"status": "active", "archived_at": None, "expires": expires}
+        writes += marked(record, "unarchive", at, cycle=cycle, **fields)
+    return writes

@@ -1,17 +1,19 @@
 """What all parts of the memory stand on: storage, embeddings, clock, indexes, and safe repetition."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from thoughtcycle.memory.changes import Keys
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.message_shelf import MessageShelf
 from thoughtcycle.memory.reading import Reading
 from thoughtcycle.memory.records import MemoryRecord, as_text
 from thoughtcycle.memory.spaces import Spaces
 from thoughtcycle.memory.storage.base import Conflict, Storage, Write
+from thoughtcycle.memory.words import identity
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 _TRIES = 8
@@ -55,6 +57,65 @@ class Engine:
                     self._reading.forget(user, [record.id for record in stored])
                     return {record.id: record for record in stored}, told
         raise AssertionError("unreachable")
+
+    async def _known(self, user: str, ids: Sequence[str]) -> list[MemoryRecord]:
+        """These memories, whatever their status; raises NotAllowed('memory_unknown') for one not there."""
+        records = await self._storage.records(user, ids)
+        found = {record.id for record in records if record.status != "erased"}
+        for id in ids:
+            if id not in found:
+                raise NotAllowed("memory_unknown", id=repr(id))
+        return records
+
+    async def _current(self, user: str, ids: Sequence[str]) -> list[MemoryRecord]:
+        """These memories, each once; in place of one that was merged into another, that one."""
+        records = await self._known(user, ids)
+        names = [record.current if record.merged and record.current else record.id for record in records]
+        if any(record.merged for record in records):
+            records = await self._known(user, list(dict.fromkeys(names)))
+        return records
+
+    async def _active(self, user: str, id: str) -> MemoryRecord:
+        """What this id stands for; raises InputRefused('memory_not_active') if that is not active."""
+        record = (await self._current(user, [id]))[0]
+        if record.status != "active":
+            raise InputRefused("memory_not_active", id=repr(id))
+        return record
+
+    async def _keys(self, records: Iterable[MemoryRecord], data: Mapping[str, bytes]) -> Keys:
+        """New vectors and those that `records` have."""
+        listed = [record for record in records if record.vector_ids]
+        if not listed:
+            return Keys(self._model, data)
+        stored = await self._storage.vectors(listed[0].space, [record.id for record in listed])
+        return Keys(self._model, data, {vector.id: vector for vector in stored})
+
+    async def _require_place(
+        self, user: str, records: Sequence[MemoryRecord], code: str, *, without: Collection[str] = ()
+    ) -> None:
+        """Raises InputRefused(`code`) when another active memory stands where one of `records` would be.
+
+        Of `records` those count that would be active; a memory of the ids `without` stands in nobody's way.
+        """
+        wanted = [record for record in records if record.status == "active"]
+        standing = await self._storage.same(
+            user,
+            identities=[identity(record.type, record.content) for record in wanted],
+            keys=[record.key for record in wanted if record.key is not None],
+        )
+        among = [other for other in standing if other.id not in without]
+        for record in wanted:
+            for other in among:
+                if other.id != record.id and _same_place(record, other):
+                    raise InputRefused(code, key=repr(other.key or other.text[:60]))
+            among.append(record)
+
+
+def _same_place(one: MemoryRecord, other: MemoryRecord) -> bool:
+    """Whether the two cannot both be active: one key, or the same content."""
+    if one.key is not None and one.key == other.key:
+        return True
+    return identity(one.type, one.content) == identity(other.type, other.content)
 
 
 def readable(content: Any) -> Any:

@@ -9,7 +9,6 @@ import numpy as np
 
 from thoughtcycle.memory import embedder
 from thoughtcycle.memory.changes import (
-    Keys,
     Planned,
     SavePlan,
     corrected,
@@ -20,6 +19,7 @@ from thoughtcycle.memory.changes import (
 )
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
+from thoughtcycle.memory.life import Life
 from thoughtcycle.memory.records import (
     JournalEntry,
     MemoryDraft,
@@ -36,7 +36,6 @@ from thoughtcycle.memory.storage.factory import open_storage
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.undoing import UndoSearch, is_version, same_content, undone
 from thoughtcycle.memory.words import identity
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 _PAGE = 100
 _ACTIVE: tuple[Status, ...] = ("active",)
@@ -46,7 +45,7 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Transcript, Searching):
+class Memory(Transcript, Searching, Life):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.
@@ -141,7 +140,7 @@ class Memory(Transcript, Searching):
             return new_version(record, changed, keys, self._clock(), cycle), record
 
         stored, before = await self._change(owned(user), plan)
-        return stored.get(id, before)
+        return stored.get(before.id, before)
 
     async def hide(
         self, user: str, ids: Iterable[str], *, reason: str = "user", cycle: str | None = None
@@ -153,8 +152,8 @@ class Memory(Transcript, Searching):
         wanted = list(dict.fromkeys(ids))
 
         async def plan() -> tuple[Sequence[Write], list[MemoryRecord]]:
-            records = await self._known(user, wanted)
-            versions = await self._storage.versions(user, wanted)
+            records = await self._current(user, wanted)
+            versions = await self._storage.versions(user, [record.id for record in records])
             writes = hidden(records, versions, reason=reason, at=self._clock(), cycle=cycle)
             return writes, records
 
@@ -165,9 +164,10 @@ class Memory(Transcript, Searching):
         """Takes back the newest change of a memory – or of all – that was not taken back yet.
 
         A hidden memory is visible again, an updated one says again what it said, a saved one is out of
-        sight. Each call goes one change further back; with nothing left, both fields are None.
-        Raises NotAllowed('memory_unknown'), and InputRefused('undo_replaced') when another active memory
-        has the same key or says the same by now.
+        sight. A merge, by the id of either memory, gives both back as they were, if neither has changed since
+        but for being reinforced. Each call goes one change further back; with nothing left, both fields are
+        None. Raises NotAllowed('memory_unknown'), and InputRefused('undo_replaced') when another active
+        memory has the same key or says the same by now, 'undo_merged' when a merged memory has changed.
         """
         if id is not None:
             await self._known(owned(user), [id])
@@ -176,10 +176,12 @@ class Memory(Transcript, Searching):
             entry = await self._undoable(user, id)
             if entry is None:
                 return (), None
+            if entry.op == "merge":
+                return await self._unmerging(user, entry), entry
             record = (await self._known(user, [entry.memory]))[0]
             versions = await self._storage.versions(user, [record.id])
             if entry.before is not None:
-                await self._require_place(user, entry.before)
+                await self._require_place(user, [entry.before], "undo_replaced")
             keys = await self._keys([record, *versions], await self._lost_keys(entry, record, versions))
             return undone(entry, record, versions, keys, self._clock()), entry
 
@@ -187,12 +189,22 @@ class Memory(Transcript, Searching):
         return UndoResult(undone=entry, record=stored[entry.memory] if entry is not None else None)
 
     async def get(self, user: str, id: str) -> MemoryRecord | None:
-        """A memory, whatever its status; None when this user has none of this id."""
+        """A memory, whatever its status; None when this user has none of this id.
+
+        One that was merged into another (`merged`) names it (`current`).
+        """
         return next(iter(await self._storage.records(owned(user), [id])), None)
 
     async def active(self, user: str, ids: Sequence[str]) -> "list[MemoryRecord]":
-        """Those of these memories that are active now, in this order, as they read now."""
+        """Those of these memories that are active now, in this order, as they read now.
+
+        In place of one that was merged into another comes that one.
+        """
         records = await self._storage.records(owned(user), list(ids)) if ids else []
+        if any(record.merged for record in records):
+            records = await self._current(
+                user, [record.id for record in records if record.status != "erased"]
+            )
         return [record for record in records if record.status == "active"]
 
     async def list(
@@ -214,35 +226,13 @@ class Memory(Transcript, Searching):
         """The former versions of a memory, the latest first."""
         return await self._storage.versions(owned(user), [id])
 
-    async def _known(self, user: str, ids: Sequence[str]) -> Records:
-        records = await self._storage.records(user, ids)
-        found = {record.id for record in records if record.status != "erased"}
-        for id in ids:
-            if id not in found:
-                raise NotAllowed("memory_unknown", id=repr(id))
-        return records
-
-    async def _active(self, user: str, id: str) -> MemoryRecord:
-        record = (await self._known(user, [id]))[0]
-        if record.status != "active":
-            raise InputRefused("memory_not_active", id=repr(id))
-        return record
-
-    async def _keys(self, records: Iterable[MemoryRecord], data: Mapping[str, bytes]) -> Keys:
-        """New vectors and those that `records` have."""
-        listed = [record for record in records if record.vector_ids]
-        if not listed:
-            return Keys(self._model, data)
-        stored = await self._storage.vectors(listed[0].space, [record.id for record in listed])
-        return Keys(self._model, data, {vector.id: vector for vector in stored})
-
     async def _new_keys(
         self, user: str, id: str, content: Any, bindings: Sequence[str] | None
     ) -> dict[str, np.ndarray]:
         """Vectors of the texts under which the memory was not found so far."""
         record = await self._active(owned(user), id)
         new = search_keys(content, record.bindings if bindings is None else bindings)
-        vectors = await self._storage.vectors(user, [id])
+        vectors = await self._storage.vectors(user, [record.id])
         known = {vector.text for vector in vectors if vector.model == self._model}
         return await self.embed([text for text in new if text not in known])
 
@@ -264,11 +254,3 @@ class Memory(Transcript, Searching):
                 return found
             before = entries[-1].number
         return None
-
-    async def _require_place(self, user: str, record: MemoryRecord) -> None:
-        """Raises InputRefused('undo_replaced') when another active memory stands where `record` would be."""
-        keys = [record.key] if record.key is not None else []
-        same = await self._storage.same(user, identities=[identity(record.type, record.content)], keys=keys)
-        for other in same:
-            if record.status == "active" and other.id != record.id:
-                raise InputRefused("undo_replaced", key=repr(other.key or other.text[:60]))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NotRequired
 from uuid import UUID, uuid4, uuid5
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 NAMESPACE = UUID("0c5f3a52-7d0e-4b39-9a55-9f6d7d5d1a00")
@@ -15,8 +15,24 @@ Kind = Literal["bio", "pref", "emo", "obj"]
 Layer = Literal["short", "medium", "long", "episodic", "semantic"]
 Status = Literal["active", "archived", "superseded", "hidden", "erased"]
 Role = Literal["user", "assistant", "system"]
-Op = Literal["save", "supersede", "reinforce", "update", "correct", "hide", "abandon", "restore", "undo"]
+Op = Literal[
+    "save",
+    "supersede",
+    "reinforce",
+    "update",
+    "correct",
+    "merge",
+    "pin",
+    "unpin",
+    "archive",
+    "unarchive",
+    "hide",
+    "abandon",
+    "restore",
+    "undo",
+]
 """`supersede` keeps (or drops) a former version under an id of its own; its memory is that version.
+A merge is two rows, one after the other: that of the memory which it ended, then that of the one it kept.
 `abandon` and `restore` follow the live branch of a chat; nobody undoes them by hand."""
 
 
@@ -155,7 +171,16 @@ class MemoryDraft(Frozen):
     bindings: tuple[str, ...] = ()
     """Short search contexts under which it shall be found, beside its content."""
     tags: tuple[str, ...] = ()
+    layer: Layer | None = None
+    """None: by its kind."""
+    importance: int | None = Field(default=None, ge=0, le=100)
+    """As it was judged; never changed afterwards."""
+    priority: float | None = Field(default=None, ge=1.0, le=10.0)
+    """None: that of its layer."""
     weight: float = Field(default=1.0, ge=0.0, le=1.0)
+    pinned: bool = False
+    expires: AwareDatetime | None = None
+    """When it stops counting and may be archived; None: never."""
     source: Source = Source()
 
 
@@ -175,17 +200,26 @@ class MemoryRecord(Frozen):
     bindings: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     vector_ids: tuple[str, ...] = ()
+    importance: int | None = None
+    """0–100, judged once and immutable; None: never judged."""
     weight: float = 1.0
     priority: float = 5.0
+    """1–10: policy of the layer, moved by use."""
     pinned: bool = False
+    """Stays as it is until it is unpinned: neither decays nor is archived."""
     status: Status = "active"
     source: Source = Source()
     reason: str | None = None
     """Why it is hidden: `user` asked, or its branch of the chat was `abandoned`."""
     current: str | None = None
     """On a superseded version: the id that names the current one."""
+    merged: bool = False
+    """It was a memory of its own until it was merged into `current`: its id stands for that one."""
     valid_from: datetime
     valid_to: datetime | None = None
+    expires: datetime | None = None
+    archived_at: datetime | None = None
+    """Since when it is archived, also while it is hidden."""
     reinforced_at: datetime | None = None
     created: datetime
     updated: datetime

@@ -1,16 +1,25 @@
 """Which change an undo takes back, and by which writes (pure)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from thoughtcycle.memory.changes import Keys, dropped, with_vectors
-from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Vector
+from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Op, Vector
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.words import identity
 
-UNDOABLE = frozenset({"save", "update", "correct", "hide"})
-"""Reinforcement is no change that a person sees, former versions go along with their memory, branches follow
-the chat, and an undo is not undone: asking again takes back one change more."""
+UNDOABLE = frozenset({"save", "update", "correct", "merge", "pin", "unpin", "archive", "unarchive", "hide"})
+"""Former versions go along with their memory, branches follow the chat, and an undo is not undone: asking
+again takes back one change more. A reinforcement counts when it was made by hand; one that a conversation
+made is no change that a person sees."""
+MARKS: Mapping[Op, tuple[str, ...]] = {
+    "pin": ("pinned",),
+    "unpin": ("pinned",),
+    "archive": ("status", "archived_at"),
+    "unarchive": ("status", "archived_at", "expires"),
+    "reinforce": ("reinforced_at",),
+}
+"""Changes that touch these fields only; what happened to the others since is kept."""
 
 
 class UndoSearch:
@@ -34,7 +43,7 @@ class UndoSearch:
             self._abandoned.add(entry.memory)
         of_version = entry.before is not None and entry.before.current is not None
         return (
-            entry.op in UNDOABLE
+            (entry.op in UNDOABLE or (entry.op == "reinforce" and entry.cycle is None))
             and not of_version
             and entry.number not in self._undone
             and entry.memory not in self._abandoned
@@ -49,6 +58,9 @@ def undone(
         gone = record.model_copy(update={"status": "hidden", "reason": "undone", "updated": at})
         return [Write(gone, "undo", at, before=record, undoes=entry.number)]
     before = entry.before
+    if entry.op in MARKS:
+        fields = {name: getattr(before, name) for name in (*MARKS[entry.op], "updated")}
+        return [Write(record.model_copy(update=fields), "undo", at, before=record, undoes=entry.number)]
     writes = [] if record.status == before.status else _versions_back(record, versions, at)
     if before.vector_ids == record.vector_ids and same_content(before, record):
         return [*writes, Write(before, "undo", at, before=record, undoes=entry.number)]

@@ -1,0 +1,134 @@
+"""What becomes of a memory while it is kept: pinned, reinforced, merged, archived and restored."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from thoughtcycle.memory.changes import archived, marked, unarchived
+from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.merging import merged, moved_versions, unmerged
+from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Op
+from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.prompts.errors import InputRefused
+
+
+class Life(Engine):
+    """Changes that leave what a memory says as it is; `undo` takes each of them back.
+
+    The id of a memory that was merged into another stands for that one. All raise
+    NotAllowed('memory_unknown') before anything changes; `cycle` names the cycle that asked for the change.
+    """
+
+    async def pin(self, user: str, id: str, *, cycle: str | None = None) -> MemoryRecord:
+        """Keeps an active memory from fading and from the archive until `unpin`.
+
+        Raises InputRefused('memory_not_active').
+        """
+        return await self._mark(user, id, "pin", cycle, pinned=True)
+
+    async def unpin(self, user: str, id: str, *, cycle: str | None = None) -> MemoryRecord:
+        """Lets an active memory live like any other. Raises InputRefused('memory_not_active')."""
+        return await self._mark(user, id, "unpin", cycle, pinned=False)
+
+    async def reinforce(self, user: str, id: str, *, cycle: str | None = None) -> MemoryRecord:
+        """Marks an active memory as said again now; the cycle that it came from never does.
+
+        Without `cycle` it is done by hand, and `undo` takes it back.
+        Raises InputRefused('memory_not_active').
+        """
+
+        async def plan() -> tuple[Sequence[Write], MemoryRecord]:
+            record = await self._active(user, id)
+            if cycle is not None and cycle == record.source.cycle:
+                return (), record
+            at = self._clock()
+            stronger = record.model_copy(update={"reinforced_at": at})
+            return [Write(stronger, "reinforce", at, before=record, cycle=cycle)], record
+
+        stored, before = await self._change(owned(user), plan)
+        return stored.get(before.id, before)
+
+    async def archive(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
+        """Puts active memories aside, all or none: kept in full, and their key is free for another memory.
+
+        What is archived already stays as it is. Raises InputRefused('memory_not_active', 'memory_pinned').
+        """
+        wanted = list(dict.fromkeys(ids))
+
+        async def plan() -> tuple[Sequence[Write], list[MemoryRecord]]:
+            records = await self._current(user, wanted)
+            return archived(records, at=self._clock(), cycle=cycle), records
+
+        stored, before = await self._change(owned(user), plan)
+        return [stored.get(record.id, record) for record in before]
+
+    async def restore(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
+        """Makes archived memories active again, all or none, just as they were; a past expiry is lifted.
+
+        What is active already stays as it is. Raises InputRefused('memory_not_archived'), and
+        'restore_replaced' when an active memory has the same key or says the same by now.
+        """
+        wanted = list(dict.fromkeys(ids))
+
+        async def plan() -> tuple[Sequence[Write], list[MemoryRecord]]:
+            records = await self._current(user, wanted)
+            writes = unarchived(records, at=self._clock(), cycle=cycle)
+            await self._require_place(user, [write.record for write in writes], "restore_replaced")
+            return writes, records
+
+        stored, before = await self._change(owned(user), plan)
+        return [stored.get(record.id, record) for record in before]
+
+    async def merge(self, user: str, keep: str, other: str, *, cycle: str | None = None) -> MemoryRecord:
+        """Makes one memory of two that say the same: the broader one, `keep`, stays and is reinforced (HM-6).
+
+        `keep` is found under the search contexts of both. `other`, active or archived, becomes a former
+        version of it, and its id stands for `keep` from now on. Merging again changes nothing.
+        Raises InputRefused('memory_not_active').
+        """
+
+        async def plan() -> tuple[Sequence[Write], MemoryRecord]:
+            kept = await self._active(user, keep)
+            (ended,) = await self._current(user, [other])
+            if ended.id == kept.id:
+                return (), kept
+            if ended.status not in ("active", "archived"):
+                raise InputRefused("memory_not_active", id=repr(other))
+            versions = await self._storage.versions(user, [ended.id])
+            keys = await self._keys([kept, ended], {})
+            return merged(kept, ended, versions, keys, self._clock(), cycle), kept
+
+        stored, before = await self._change(owned(user), plan)
+        return stored.get(before.id, before)
+
+    async def _mark(self, user: str, id: str, op: Op, cycle: str | None, **fields: Any) -> MemoryRecord:
+        async def plan() -> tuple[Sequence[Write], MemoryRecord]:
+            record = await self._active(user, id)
+            return marked(record, op, self._clock(), cycle=cycle, **fields), record
+
+        stored, before = await self._change(owned(user), plan)
+        return stored.get(before.id, before)
+
+    async def _unmerging(self, user: str, entry: JournalEntry) -> Sequence[Write]:
+        """The writes that take a merge back, given the row of either memory.
+
+        Raises InputRefused('undo_merged') when one of them has changed since, 'undo_replaced' when another
+        memory stands in the way.
+        """
+        refusal = InputRefused("undo_merged", id=repr(entry.memory))
+        (record,) = await self._known(user, [entry.memory])
+        number = entry.number + 1 if record.merged else entry.number
+        rows = await self._storage.journal(user, before=number + 1, limit=2)
+        if len(rows) < 2 or any(row.op != "merge" or row.before is None for row in rows):
+            raise refusal
+        kept, ended = rows
+        keep, other = await self._known(user, [kept.memory, ended.memory])
+        versions = await self._storage.versions(user, [keep.id])
+        earlier = await self._storage.journal(user, before=ended.number, limit=len(versions))
+        taken = moved_versions(earlier, versions, other.id)
+        keys = await self._keys([keep], {})
+        writes = unmerged(kept, ended, keep, other, taken, keys, self._clock())
+        if writes is None:
+            raise refusal
+        back = [write.record for write in writes[:2]]
+        await self._require_place(user, back, "undo_replaced", without=[record.id for record in back])
+        return writes
