@@ -37,7 +37,7 @@ def settled(
     known = {record.id: record for record in (*versions, *records)}
     writes: list[Write] = []
     for record in [record for record in known.values() if record.source.cycle in dead]:
-        if record.status == "active":
+        if record.status in ("active", "archived"):
             writes += _abandoned(record, known.values(), dead, keys, at)
     changed = {write.record.id: write.record for write in writes}
     for record in known.values():
@@ -70,13 +70,15 @@ def _restored(
     at: datetime,
 ) -> list[Write]:
     if record.current is None:
-        back = record.model_copy(update={"status": "active", "reason": None, "updated": at})
+        status = "active" if record.archived_at is None else "archived"
+        back = record.model_copy(update={"status": status, "reason": None, "updated": at})
         active = [changed.get(other.id, other) for other in known.values() if other.id != record.id]
-        if any(other.status == "active" and other.key == back.key is not None for other in active):
+        keyed = status == "active" and back.key is not None
+        if keyed and any(other.status == "active" and other.key == back.key for other in active):
             return []
         return [Write(back, "restore", at, before=record)]
     current = known.get(record.current)
-    if current is None or current.status != "active" or current.id in changed:
+    if current is None or current.status not in ("active", "archived") or current.id in changed:
         return []
     if current.valid_from > record.valid_from:
         return []  # something newer was said meanwhile, elsewhere
@@ -89,6 +91,7 @@ def _replaced(
 ) -> Write:
     """`record` with what `version` said."""
     names = {"id", "revision", "status", "reason", "current", "valid_to", "updated", "created"}
+    names |= {"merged", "pinned", "archived_at"}
     said = {name: getattr(version, name) for name in type(version).model_fields if name not in names}
     current = record.model_copy(update={**said, "updated": at})
     vectors = moved(current, keys.of(version))

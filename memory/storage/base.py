@@ -145,7 +145,7 @@ class Storage(ABC):
 
     @abstractmethod
     async def of_cycles(self, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
-        """Active and hidden documents whose source is one of these cycles."""
+        """Active, archived and hidden documents whose source is one of these cycles."""
 
     @abstractmethod
     async def listing(

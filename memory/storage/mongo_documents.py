@@ -1,7 +1,7 @@
 """Records as MongoDB documents and back.
 
-A memory is stored under the specification's names (TC-15). Content that is no text is kept as
-`{"json": text}`, so that no key or number of it is bound by the rules of BSON.
+A memory is stored under the specification's names (TC-15). Content that is neither text nor packed is
+kept as `{"json": text}`, so that no key or number of it is bound by the rules of BSON.
 """
 
 import json
@@ -10,6 +10,7 @@ from typing import Any
 from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Vector
 from thoughtcycle.memory.storage.documents import from_document, identity_of, to_document
 from thoughtcycle.memory.storage.mongo_client import Document
+from thoughtcycle.memory.storage.packing import is_packed
 
 _OURS = ("identity", "activeKey")
 """Fields that only queries use."""
@@ -36,11 +37,11 @@ def unescaped(value: Any) -> Any:
     return [unescaped(item) for item in value] if isinstance(value, list) else value
 
 
-def plain_document(record: MemoryRecord) -> Document:
+def plain_document(record: MemoryRecord, *, aside: bool = False) -> Document:
     """The memory document (TC-15)."""
-    document = to_document(record)
-    if not isinstance(record.content, str):
-        document["content"] = {"json": json.dumps(record.content, ensure_ascii=False)}
+    document = to_document(record, aside=aside)
+    if not isinstance(document["content"], str) and not is_packed(document["content"]):
+        document["content"] = {"json": json.dumps(document["content"], ensure_ascii=False)}
     return document
 
 
@@ -54,7 +55,7 @@ def memory_document(record: MemoryRecord) -> Document:
 def memory_record(document: Document) -> MemoryRecord:
     """The record of a stored memory."""
     fields = {name: value for name, value in unescaped(document).items() if name not in _OURS}
-    if isinstance(fields["content"], dict):
+    if isinstance(fields["content"], dict) and not is_packed(fields["content"]):
         fields["content"] = json.loads(fields["content"]["json"])
     return from_document(fields)
 
@@ -81,7 +82,9 @@ def vector_record(document: Document) -> Vector:
 def journal_document(entry: JournalEntry) -> Document:
     """A stored journal row."""
     row = entry.model_dump(mode="json", exclude={"before"})
-    row["before"] = None if entry.before is None else plain_document(entry.before)
+    row["before"] = (
+        None if entry.before is None else plain_document(entry.before, aside=entry.op == "archive")
+    )
     document: Document = escaped(row)
     return document
 

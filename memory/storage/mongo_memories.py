@@ -51,7 +51,7 @@ async def versions(db: Database, space: str, ids: Collection[str]) -> list[Memor
 async def of_cycles(db: Database, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
     """See Storage.of_cycles."""
     await MEMORIES.settled(db, space)
-    shown = {"status": {"$in": ["active", "hidden"]}}
+    shown = {"status": {"$in": ["active", "archived", "hidden"]}}
     return _records(await _documents(db, space, "source.cycle", cycles, shown))
 
 

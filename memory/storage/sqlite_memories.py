@@ -27,8 +27,9 @@ def commit(db: sqlite3.Connection, space: str, writes: Sequence[Write]) -> list[
         _put(db, space, record, write.before)
         if write.vectors is not None:
             _put_vectors(db, space, record, write.vectors)
-        row = (space, number, write.at.isoformat(), write.op, record.id, write.cycle, dumps(write.before))
-        db.execute(f"INSERT INTO journal ({_JOURNAL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, write.undoes))
+        before = dumps(write.before, aside=write.op == "archive")
+        row = (space, number, write.at.isoformat(), write.op, record.id, write.cycle, before, write.undoes)
+        db.execute(f"INSERT INTO journal ({_JOURNAL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         stored.append(record)
     return stored
 
@@ -108,7 +109,7 @@ def versions(db: sqlite3.Connection, space: str, ids: Collection[str]) -> list[M
 
 def of_cycles(db: sqlite3.Connection, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
     """See Storage.of_cycles."""
-    return _documents(db, space, "cycle", cycles, "AND status IN ('active', 'hidden')")
+    return _documents(db, space, "cycle", cycles, "AND status IN ('active', 'archived', 'hidden')")
 
 
 def listing(

@@ -184,12 +184,31 @@ class StorageConformance:
         assert [one.id for one in await storage.versions("ana", ["m1"])] == ["v1", "v0"]
         assert await storage.versions("bia", ["m1"]) == []
 
-    async def test_of_cycles_finds_active_and_hidden_memories(self, storage: Storage) -> None:
-        for n, status in enumerate(("active", "hidden", "superseded", "erased")):
+    async def test_of_cycles_finds_active_archived_and_hidden_memories(self, storage: Storage) -> None:
+        for n, status in enumerate(("active", "hidden", "superseded", "erased", "archived")):
             memory = record(f"m{n}", status=status, source=Source(cycle="c1"))
             await storage.commit("ana", [new(memory)])
-        assert {one.id for one in await storage.of_cycles("ana", ["c1", "c2"])} == {"m0", "m1"}
+        assert {one.id for one in await storage.of_cycles("ana", ["c1", "c2"])} == {"m0", "m1", "m4"}
         assert await storage.of_cycles("bia", ["c1"]) == []
+
+    @pytest.mark.spec("LM-12")
+    @pytest.mark.parametrize(
+        "content",
+        ["curto", "a\0b \u2400 ção " * 99, {"a": [1.5, None, "é" * 99]}, {"zlib": "e"}, None, [1, 2]],
+    )
+    async def test_an_archived_document_reads_back_exactly(self, storage: Storage, content: object) -> None:
+        kept = {"kind": "bio", "key": "k", "bindings": ("x",), "tags": ("t",), "archived_at": START}
+        memory = record(content=content, type="json", **kept)
+        (first,) = await storage.commit("ana", [new(memory, "x")])
+        (aside,) = await storage.commit("ana", [change(first, status="archived")])
+        assert await storage.listing("ana", ("archived",), limit=None, offset=0) == [aside]
+        assert await storage.records("ana", ["m1"]) == [aside]
+        (back,) = await storage.commit("ana", [change(aside, status="active")])
+        assert back.model_dump(exclude={"revision"}) == first.model_dump(exclude={"revision"})
+        assert await storage.records("ana", ["m1"]) == [back]
+        rows = await storage.journal("ana", memory="m1")
+        assert [row.before for row in rows] == [aside, first, None]
+        assert [one.text for one in await storage.vectors("ana", ["m1"])] == ["x"]
 
     async def test_listing_gives_the_last_changed_first(self, storage: Storage) -> None:
         for n in range(4):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from support.engines import memory
-from support.memories import START
+from support.memories import START, said
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Source
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
@@ -284,3 +284,30 @@ async def test_nobody_touches_another_s_memories(memory: Memory) -> None:
     assert await memory.get("ana", keep.id) == keep
     assert await memory.get("ana", other.id) == other
     assert await memory.get("bia", own.record.id) == own.record
+
+
+async def test_an_archived_memory_of_an_abandoned_branch_is_hidden_and_comes_back_archived(
+    memory: Memory,
+) -> None:
+    first = await memory.open_cycle("ana", "chat", said("um", "1"), parent=None, channel="cli")
+    await memory.close_cycle("ana", first.id, execution="e", messages=(), steps=())
+    record = await saved(memory, "Vegetariano", first.id)
+    (kept,) = await memory.archive("ana", [record.id])
+    other = await memory.open_cycle("ana", "chat", said("dois", "1"), parent=None, channel="cli")
+    await memory.close_cycle("ana", other.id, execution="e", messages=(), steps=())
+    gone = await memory.get("ana", record.id)
+    assert gone is not None and (gone.status, gone.reason) == ("hidden", "abandoned")
+    await memory.close_cycle("ana", first.id, execution="e", messages=(), steps=())
+    assert but(await memory.get("ana", record.id), "updated") == but(kept, "updated")
+
+
+async def test_a_merge_survives_the_branch_of_the_memory_that_was_kept(memory: Memory) -> None:
+    cycle = await memory.open_cycle("ana", "chat", said("um", "1"), parent=None, channel="cli")
+    await memory.close_cycle("ana", cycle.id, execution="e", messages=(), steps=())
+    keep, other = await saved(memory, "É vegetariano", cycle.id), await saved(memory, "Não come carne", "c9")
+    await memory.merge("ana", keep.id, other.id)
+    beside = await memory.open_cycle("ana", "chat", said("dois", "1"), parent=None, channel="cli")
+    await memory.close_cycle("ana", beside.id, execution="e", messages=(), steps=())
+    (left,) = await memory.list("ana")
+    assert (left.id, left.content, left.merged) == (keep.id, "Não come carne", False)
+    assert await memory.pin("ana", keep.id) != left
