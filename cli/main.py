@@ -12,7 +12,7 @@ import typer
 from pydantic import SecretStr
 
 from thoughtcycle.cli import eval as evaluations
-from thoughtcycle.cli import memories
+from thoughtcycle.cli import memories, users
 from thoughtcycle.cli.options import (
     TEXTS,
     Db,
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 app.add_typer(memories.app, name="memories")
 app.add_typer(evaluations.app, name="eval")
+app.add_typer(users.app)
 
 
 def _show_version(wanted: bool) -> None:

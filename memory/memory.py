@@ -19,6 +19,7 @@ from thoughtcycle.memory.changes import (
 )
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
+from thoughtcycle.memory.exporting import Exporting
 from thoughtcycle.memory.life import Life
 from thoughtcycle.memory.records import (
     JournalEntry,
@@ -45,7 +46,7 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Transcript, Searching, Life):
+class Memory(Transcript, Searching, Life, Exporting):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.

@@ -148,6 +148,7 @@ class Conversation(Frozen):
     id: str
     user: str
     tip: str | None = None
+    title: str | None = None
     created: datetime
     updated: datetime
 

@@ -1,6 +1,6 @@
 """The port to a database: what the memory asks of it, in the memory's own terms."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +15,7 @@ from thoughtcycle.memory.records import (
     Status,
     Vector,
 )
+from thoughtcycle.memory.storage.whole_user import WholeUser
 from thoughtcycle.prompts.errors import StorageFailed
 
 
@@ -112,7 +113,7 @@ class Walk:
             self.next = cycle.parent
 
 
-class Storage(ABC):
+class Storage(WholeUser):
     """Documents, vectors, journal and transcript of all users.
 
     Every method that names a space or a user touches nothing of another one. All raise StorageFailed when

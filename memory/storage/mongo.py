@@ -1,7 +1,7 @@
 """Storage in MongoDB, correct on a standalone server: every commit is decided by one atomic write."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ from thoughtcycle.memory.records import (
     Status,
     Vector,
 )
-from thoughtcycle.memory.storage import mongo_commit, mongo_memories, mongo_transcript
+from thoughtcycle.memory.storage import mongo_commit, mongo_memories, mongo_transcript, mongo_users
 from thoughtcycle.memory.storage.base import Amended, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
@@ -129,6 +129,24 @@ class MongoStorage(Storage):
 
     async def keep_message_vectors(self, user: str, vectors: Sequence[MessageVector]) -> None:
         await self._write(mongo_transcript.keep_message_vectors(self._db, user, vectors))
+
+    async def conversations(self, user: str, *, after: str | None, limit: int) -> list[Conversation]:
+        return await self._run(mongo_users.conversations(self._db, user, after, limit))
+
+    async def cycles(self, user: str, ids: Sequence[str]) -> list[Cycle]:
+        return await self._run(mongo_users.cycles(self._db, user, ids))
+
+    async def page(self, space: str, *, after: int, limit: int) -> list[MemoryRecord]:
+        return await self._run(mongo_users.page(self._db, space, after, limit))
+
+    async def changes(self, space: str, *, after: int, limit: int) -> list[JournalEntry]:
+        return await self._run(mongo_users.changes(self._db, space, after, limit))
+
+    async def turns(self, user: str) -> Mapping[str, int]:
+        return await self._run(mongo_users.turns(self._db, user))
+
+    async def rename(self, user: str, chat: str, title: str | None) -> bool:
+        return await self._write(mongo_users.rename(self._db, user, chat, title))
 
     async def _write(self, work: Coroutine[Any, Any, T], turn: asyncio.Lock | None = None) -> T:
         """Runs to the end even when the caller is cancelled; `turn` spares writers of one loop a race."""

@@ -28,11 +28,17 @@ async def claim(db: Database, chat: str, user: str, at: datetime) -> Conversatio
             await db.conversations.insert_one(found)
         except DuplicateKeyError:
             return await claim(db, chat, user, at)
+    return conversation(found)
+
+
+def conversation(found: Document) -> Conversation:
+    """The record of a stored conversation."""
     known = unescaped(found)
     return Conversation(
-        id=chat,
+        id=known["chat_id"],
         user=known["user_id"],
         tip=known["tip"],
+        title=known.get("title"),
         created=datetime.fromisoformat(known["created_at"]),
         updated=datetime.fromisoformat(known["updated_at"]),
     )

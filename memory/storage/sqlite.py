@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -19,7 +19,7 @@ from thoughtcycle.memory.records import (
     Status,
     Vector,
 )
-from thoughtcycle.memory.storage import sqlite_memories, sqlite_transcript
+from thoughtcycle.memory.storage import sqlite_memories, sqlite_transcript, sqlite_users
 from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
@@ -137,6 +137,24 @@ class SqliteStorage(Storage):
 
     async def keep_message_vectors(self, user: str, vectors: Sequence[MessageVector]) -> None:
         await self._write(sqlite_transcript.keep_message_vectors, user, vectors)
+
+    async def conversations(self, user: str, *, after: str | None, limit: int) -> list[Conversation]:
+        return await self._read(sqlite_users.conversations, user, after, limit)
+
+    async def cycles(self, user: str, ids: Sequence[str]) -> list[Cycle]:
+        return await self._read(sqlite_users.cycles, user, ids)
+
+    async def page(self, space: str, *, after: int, limit: int) -> list[MemoryRecord]:
+        return await self._read(sqlite_users.page, space, after, limit)
+
+    async def changes(self, space: str, *, after: int, limit: int) -> list[JournalEntry]:
+        return await self._read(sqlite_users.changes, space, after, limit)
+
+    async def turns(self, user: str) -> Mapping[str, int]:
+        return await self._read(sqlite_users.turns, user)
+
+    async def rename(self, user: str, chat: str, title: str | None) -> bool:
+        return await self._write(sqlite_users.rename, user, chat, title)
 
     async def _read(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs

@@ -145,11 +145,13 @@ def journal(
         if value is not None:
             where.append(condition)
             values.append(value)
-    rows = db.execute(
-        f"SELECT {_JOURNAL} FROM journal WHERE {' AND '.join(where)} ORDER BY number DESC LIMIT ?",
-        (*values, -1 if limit is None else limit),
-    )
-    return [_entry(*row) for row in rows]
+    query = f"{' AND '.join(where)} ORDER BY number DESC LIMIT ?"
+    return journal_rows(db, query, (*values, -1 if limit is None else limit))
+
+
+def journal_rows(db: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[JournalEntry]:
+    """The rows that fit `where`, in its order."""
+    return [_entry(*row) for row in db.execute(f"SELECT {_JOURNAL} FROM journal WHERE {where}", values)]
 
 
 def _entry(

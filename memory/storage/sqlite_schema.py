@@ -82,6 +82,16 @@ MIGRATIONS: Sequence[str] = (
         PRIMARY KEY (cycle, model, digest)
     );
     """,
+    """
+    ALTER TABLE conversations ADD COLUMN title TEXT;
+
+    CREATE TABLE forgotten (
+        user TEXT PRIMARY KEY,
+        epoch INTEGER NOT NULL,
+        journal INTEGER NOT NULL,
+        cycles INTEGER NOT NULL
+    );
+    """,
 )
 
 

@@ -23,11 +23,11 @@ def claim(db: sqlite3.Connection, chat: str, user: str, at: datetime) -> Convers
 
 def conversation(db: sqlite3.Connection, chat: str) -> Conversation | None:
     """The chat as it is stored; None while nobody has claimed it."""
-    row = db.execute("SELECT user, tip, created, updated FROM conversations WHERE id = ?", (chat,)).fetchone()
-    if row is None:
+    query = "SELECT user, tip, title, created, updated FROM conversations WHERE id = ?"
+    if (row := db.execute(query, (chat,)).fetchone()) is None:
         return None
-    created, updated = map(datetime.fromisoformat, row[2:])
-    return Conversation(id=chat, user=row[0], tip=row[1], created=created, updated=updated)
+    created, updated = map(datetime.fromisoformat, row[3:])
+    return Conversation(id=chat, user=row[0], tip=row[1], title=row[2], created=created, updated=updated)
 
 
 def owner(db: sqlite3.Connection, chat: str) -> str | None:

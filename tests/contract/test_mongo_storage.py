@@ -6,10 +6,11 @@ import pytest
 
 from support.databases import new_database
 from support.storage_conformance import StorageConformance
+from support.whole_user_conformance import WholeUserConformance
 from thoughtcycle.memory.storage.mongo import MongoStorage
 
 
-class TestMongoStorage(StorageConformance):
+class TestMongoStorage(StorageConformance, WholeUserConformance):
     @pytest.fixture
     async def storage(self, mongodb_url: str) -> AsyncIterator[MongoStorage]:
         async with MongoStorage.open(new_database(mongodb_url), "MongoDB") as storage:

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from support.storage_conformance import StorageConformance
+from support.whole_user_conformance import WholeUserConformance
 from thoughtcycle.memory.storage.sqlite import SqliteStorage
 
 
-class TestSqliteStorage(StorageConformance):
+class TestSqliteStorage(StorageConformance, WholeUserConformance):
     @pytest.fixture
     async def storage(self, tmp_path: Path) -> AsyncIterator[SqliteStorage]:
         async with SqliteStorage.open(tmp_path / "memory.db") as storage:

@@ -1,57 +1,21 @@
 """The command as a person meets it: every failure is one clear line, and a terminal chat can be stopped."""
 
 import json
-import os
 import re
 import shlex
 import signal
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
 import pexpect
 import pytest
 
+from support.command import CLEAN, PYTHON, refused, run
 from support.dialogue import HEAVY, TALK, environment
 from support.fake_openai import FakeOpenAI, Reply, Status
 from thoughtcycle.cli.options import one_line, printable, put_json
 from thoughtcycle.memory.storage.url import parse_url
-
-PYTHON = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
-CLEAN = {
-    name: value
-    for name, value in os.environ.items()
-    if not name.startswith(("OPENAI", "THOUGHTCYCLE", "LANG", "LC_"))
-}
-
-
-def run(
-    *args: str,
-    stdin: bytes | str = "",
-    db: Path | str | None = None,
-    env: dict[str, str] | None = None,
-    cwd: Path | None = None,
-) -> subprocess.CompletedProcess[str]:
-    options = [] if db is None else ["--db", db if isinstance(db, str) else f"sqlite:///{db}"]
-    done = subprocess.run(
-        [*PYTHON, *args, *options],
-        input=stdin if isinstance(stdin, bytes) else stdin.encode(),
-        env=CLEAN | {"THOUGHTCYCLE_USER": "ana"} | (env or {}),
-        cwd=cwd,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
-def refused(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line on stderr of a command that failed."""
-    assert done.returncode == 1, (done.stdout, done.stderr)
-    lines = done.stderr.strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("thoughtcycle: "), done.stderr
-    return lines[0]
 
 
 @pytest.fixture(scope="module")

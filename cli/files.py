@@ -1,0 +1,32 @@
+"""Files that a command writes: whole or not at all, and for the user's own eyes."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from thoughtcycle.prompts.errors import InputRefused
+
+
+@contextmanager
+def new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
+    """A file to be written, which is at `path` once it is whole; only its owner may read it.
+
+    Raises InputRefused('file_exists') when there is one already, unless `replace`, and
+    InputRefused('file_unwritable') when it cannot be written.
+    """
+    if not replace and path.exists():
+        raise InputRefused("file_exists", path=repr(str(path)))
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.touch(mode=0o600, exist_ok=False)
+        with part.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise InputRefused("file_unwritable", path=repr(str(path)), cause=error.strerror) from error
+    finally:
+        part.unlink(missing_ok=True)

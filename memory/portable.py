@@ -1,0 +1,159 @@
+"""The lines of an export: records as plain JSON objects and back, as docs/export.md tells (pure)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from thoughtcycle.memory.masking import masked
+from thoughtcycle.memory.records import Conversation, Cycle, CycleMessage, JournalEntry, MemoryRecord, Variant
+from thoughtcycle.memory.storage.documents import from_document, to_document
+
+FORMAT = "thoughtcycle-export"
+VERSION = 1
+
+Line: TypeAlias = dict[str, Any]
+"""One object of the file; `line` says which kind it is."""
+
+_OWN = ("memoriesId", "vectorIds")
+"""Fields of a memory that the importing side gives."""
+
+
+def header(user: str, at: datetime) -> Line:
+    """The first line: what the file is, whose, and when it was made."""
+    return {"line": "header", "format": FORMAT, "version": VERSION, "user": user, "at": at.isoformat()}
+
+
+def chat_line(chat: Conversation) -> Line:
+    """A chat."""
+    return {"line": "chat", **chat.model_dump(mode="json", exclude={"user"})}
+
+
+def cycle_line(cycle: Cycle, words: Sequence[str]) -> Line:
+    """A cycle with its messages in wire form (TC-1); `words` are blotted out."""
+    plain = cycle.model_dump(mode="json", exclude={"user", "message", "progress", "variants"})
+    variants = [
+        {
+            **variant.model_dump(mode="json", exclude={"messages", "steps"}),
+            "messages": [wired(message, words) for message in variant.messages],
+            "steps": blotted(variant.steps, words),
+        }
+        for variant in cycle.variants
+    ]
+    progress = [
+        [execution, blotted(step, words), None if text is None else wired(text, words)]
+        for execution, step, text in cycle.progress
+    ]
+    said = wired(cycle.message, words)
+    return {"line": "cycle", **plain, "message": said, "progress": progress, "variants": variants}
+
+
+def memory_line(record: MemoryRecord, words: Sequence[str]) -> Line:
+    """A memory, or a former version of one; of what it was made from, `words` are blotted out."""
+    kind = "memory" if record.current is None else "version"
+    return {"line": kind, **_document(record, words)}
+
+
+def hidden_line(record: MemoryRecord) -> Line:
+    """That there is a memory which is out of sight; not what it says."""
+    told = record.model_dump(mode="json", include={"kind", "reason", "created", "updated"})
+    return {"line": "hidden", "_id": record.id, **told}
+
+
+def change_line(entry: JournalEntry, words: Sequence[str], withheld: bool) -> Line:
+    """A row of the journal; one about a hidden memory is `withheld` and does not tell what it said."""
+    plain = entry.model_dump(mode="json", exclude={"space", "before"})
+    before = None
+    if entry.before is not None and not withheld:
+        before = _document(entry.before, words)
+        before["content"] = blotted(before["content"], words)
+        before["bindings"] = blotted(before["bindings"], words)
+    return {"line": "change", **plain, "before": before, "withheld": withheld}
+
+
+def end_line(counted: Mapping[str, int]) -> Line:
+    """The last line: how many of each kind came before; a file without it is not whole."""
+    return {"line": "end", "lines": dict(counted)}
+
+
+def _document(record: MemoryRecord, words: Sequence[str]) -> Line:
+    document = {name: value for name, value in to_document(record).items() if name not in _OWN}
+    document["source"] = blotted(document["source"], words)
+    return document
+
+
+def wired(message: CycleMessage, words: Sequence[str] = ()) -> Line:
+    """A message in wire form, with the time and the speaker's name."""
+    named = {} if message.name is None else {"name": message.name}
+    return {
+        "id": message.id,
+        "chat-history": message.chat_history,
+        "modal": "text",
+        "role": message.role,
+        "content": masked(message.text, words),
+        "at": message.at.isoformat(),
+        **named,
+    }
+
+
+def blotted(value: Any, words: Sequence[str]) -> Any:
+    """`value` with `words` blotted out of every text in it."""
+    if isinstance(value, str):
+        return masked(value, words)
+    if isinstance(value, dict):
+        return {name: blotted(item, words) for name, item in value.items()}
+    return [blotted(item, words) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def to_chat(line: Line, user: str) -> Conversation:
+    """The chat of a line, as `user`'s. Raises ValueError where a field does not fit."""
+    return Conversation(user=user, **_fields(line))
+
+
+def to_cycle(line: Line, user: str) -> Cycle:
+    """The cycle of a line, as `user`'s. Raises ValueError where a field does not fit."""
+    fields = _fields(line)
+    fields["message"] = _message(fields["message"])
+    fields["progress"] = [
+        (execution, step, None if text is None else _message(text))
+        for execution, step, text in fields["progress"]
+    ]
+    fields["variants"] = [
+        Variant(**{**variant, "messages": [_message(text) for text in variant["messages"]]})
+        for variant in fields["variants"]
+    ]
+    return Cycle(user=user, **fields)
+
+
+def to_memory(line: Line, user: str) -> MemoryRecord:
+    """The memory of a line, in `user`'s space and without vectors. Raises ValueError as `to_chat`."""
+    return from_document({**_fields(line), "memoriesId": user, "vectorIds": ()})
+
+
+def to_change(line: Line, user: str) -> JournalEntry:
+    """The journal row of a line. Raises ValueError where a field does not fit."""
+    fields = {name: value for name, value in _fields(line).items() if name != "withheld"}
+    before = fields.pop("before")
+    record = None if before is None else to_memory({"line": "memory", **before}, user)
+    return JournalEntry(space=user, before=record, **fields)
+
+
+def _fields(line: Line) -> Line:
+    return {name: value for name, value in line.items() if name != "line"}
+
+
+def _message(wire: Line) -> CycleMessage:
+    names = {"chat-history": "chat_history", "content": "text"}
+    return CycleMessage(**{names.get(name, name): value for name, value in wire.items() if name != "modal"})
+
+
+def in_order(links: Mapping[str, str | None]) -> Iterator[str]:
+    """The cycles of a chat, each after its parent where that is in the chat too."""
+    done: set[str] = set()
+    for start in links:
+        way: list[str] = []
+        at: str | None = start
+        while at is not None and at in links and at not in done:
+            done.add(at)
+            way.append(at)
+            at = links[at]
+        yield from reversed(way)

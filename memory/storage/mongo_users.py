@@ -1,0 +1,61 @@
+"""Everything of one user in MongoDB, page by page: plain functions of a database."""
+
+from collections.abc import Mapping, Sequence
+
+from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord
+from thoughtcycle.memory.storage.mongo_client import Database, Document
+from thoughtcycle.memory.storage.mongo_commit import MEMORIES, PROVISIONAL
+from thoughtcycle.memory.storage.mongo_documents import escaped, journal_record, memory_record, unescaped
+from thoughtcycle.memory.storage.mongo_ledger import find_in
+from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS, conversation
+
+
+async def conversations(db: Database, user: str, after: str | None, limit: int) -> list[Conversation]:
+    """See WholeUser.conversations."""
+    await TRANSCRIPTS.settled(db, user)
+    query: Document = {"user_id": escaped(user)}
+    if after is not None:
+        query["chat_id"] = {"$gt": escaped(after)}
+    found = await db.conversations.find(query).sort("chat_id", 1).limit(limit).to_list()
+    return [conversation(document) for document in found]
+
+
+async def cycles(db: Database, user: str, ids: Sequence[str]) -> list[Cycle]:
+    """See WholeUser.cycles."""
+    await TRANSCRIPTS.settled(db, user)
+    wanted = [escaped(id) for id in ids]
+    found = {
+        document["_id"]: Cycle.model_validate_json(document["document"])
+        async for document in find_in(db.cycles, {"user_id": escaped(user)}, "_id", wanted)
+    }
+    return [found[id] for id in dict.fromkeys(wanted) if id in found]
+
+
+async def page(db: Database, space: str, after: int, limit: int) -> list[MemoryRecord]:
+    """See WholeUser.page."""
+    await MEMORIES.settled(db, space)
+    query = {"memoriesId": escaped(space), "revision": {"$gt": after}, "status": {"$ne": PROVISIONAL}}
+    found = await db.memories.find(query).sort("revision", 1).limit(limit).to_list()
+    return [memory_record(document) for document in found]
+
+
+async def changes(db: Database, space: str, after: int, limit: int) -> list[JournalEntry]:
+    """See WholeUser.changes."""
+    await MEMORIES.settled(db, space)
+    query = {"space": escaped(space), "number": {"$gt": after}}
+    found = await db.journal.find(query).sort("number", 1).limit(limit).to_list()
+    return [journal_record(document) for document in found]
+
+
+async def turns(db: Database, user: str) -> Mapping[str, int]:
+    """See WholeUser.turns."""
+    await TRANSCRIPTS.settled(db, user)
+    stages = [{"$match": {"user_id": escaped(user)}}, {"$group": {"_id": "$chat_id", "turns": {"$sum": 1}}}]
+    counted = await (await db.cycles.aggregate(stages)).to_list()
+    return {unescaped(one["_id"]): one["turns"] for one in counted}
+
+
+async def rename(db: Database, user: str, chat: str, title: str | None) -> bool:
+    """See WholeUser.rename."""
+    key = {"chat_id": escaped(chat), "user_id": escaped(user)}
+    return bool((await db.conversations.update_one(key, {"$set": {"title": escaped(title)}})).matched_count)

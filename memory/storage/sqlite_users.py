@@ -1,0 +1,65 @@
+"""Everything of one user in SQLite, page by page: plain functions of a connection."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord
+from thoughtcycle.memory.storage.documents import loads
+from thoughtcycle.memory.storage.sqlite_memories import journal_rows
+
+_CHUNK = 500
+
+
+def conversations(db: sqlite3.Connection, user: str, after: str | None, limit: int) -> list[Conversation]:
+    """See WholeUser.conversations."""
+    rows = db.execute(
+        "SELECT id, user, tip, title, created, updated FROM conversations "
+        "WHERE user = ? AND id > ? ORDER BY id LIMIT ?",
+        (user, after or "", limit),
+    )
+    return [_conversation(*row) for row in rows]
+
+
+def _conversation(
+    id: str, user: str, tip: str | None, title: str | None, created: str, updated: str
+) -> Conversation:
+    times = {"created": datetime.fromisoformat(created), "updated": datetime.fromisoformat(updated)}
+    return Conversation(id=id, user=user, tip=tip, title=title, **times)
+
+
+def cycles(db: sqlite3.Connection, user: str, ids: Sequence[str]) -> list[Cycle]:
+    """See WholeUser.cycles."""
+    found: dict[str, Cycle] = {}
+    for start in range(0, len(ids), _CHUNK):
+        some = ids[start : start + _CHUNK]
+        marks = ", ".join("?" * len(some))
+        query = f"SELECT id, document FROM cycles WHERE +user = ? AND id IN ({marks})"
+        found |= {id: Cycle.model_validate_json(text) for id, text in db.execute(query, (user, *some))}
+    return [found[id] for id in dict.fromkeys(ids) if id in found]
+
+
+def page(db: sqlite3.Connection, space: str, after: int, limit: int) -> list[MemoryRecord]:
+    """See WholeUser.page. Every document carries the number of its last journal row."""
+    rows = db.execute(
+        "SELECT document FROM journal JOIN memories ON memories.id = memory AND revision = number "
+        "WHERE journal.space = ? AND number > ? AND +memories.space = journal.space ORDER BY number LIMIT ?",
+        (space, after, limit),
+    )
+    return [loads(row[0]) for row in rows]
+
+
+def changes(db: sqlite3.Connection, space: str, after: int, limit: int) -> list[JournalEntry]:
+    """See WholeUser.changes."""
+    return journal_rows(db, "space = ? AND number > ? ORDER BY number LIMIT ?", (space, after, limit))
+
+
+def turns(db: sqlite3.Connection, user: str) -> Mapping[str, int]:
+    """See WholeUser.turns."""
+    return dict(db.execute("SELECT chat, count(*) FROM cycles WHERE user = ? GROUP BY chat", (user,)))
+
+
+def rename(db: sqlite3.Connection, user: str, chat: str, title: str | None) -> bool:
+    """See WholeUser.rename."""
+    changed = db.execute("UPDATE conversations SET title = ? WHERE id = ? AND user = ?", (title, chat, user))
+    return bool(changed.rowcount)

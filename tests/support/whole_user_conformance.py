@@ -1,0 +1,40 @@
+"""What every storage backend must do for whole-user operations; mixed in beside `StorageConformance`."""
+
+from support.memories import START, record
+from support.storage_conformance import change, cycle, new
+from thoughtcycle.memory.storage.base import Storage
+
+
+class WholeUserConformance:
+    """Uses the fixture `storage` of the class that it is mixed into."""
+
+    async def test_everything_of_a_user_comes_page_by_page(self, storage: Storage) -> None:
+        for chat in ("b", "a", "c"):
+            await storage.claim(chat, "ana", START)
+        await storage.claim("d", "bia", START)
+        first = await storage.conversations("ana", after=None, limit=2)
+        assert [chat.id for chat in first] == ["a", "b"]
+        assert [chat.id for chat in await storage.conversations("ana", after="b", limit=2)] == ["c"]
+        for id in ("c1", "c2"):
+            await storage.add_cycle(cycle(id, chat="a"))
+        await storage.add_cycle(cycle("c3", user="bia", chat="d"))
+        found = await storage.cycles("ana", ["c2", "c3", "nobody", "c1"])
+        assert [one.id for one in found] == ["c2", "c1"]
+        assert dict(await storage.turns("ana")) == {"a": 2}
+        stored = await storage.commit("ana", [new(record(id, content=id), "x") for id in ("m1", "m2", "m3")])
+        await storage.commit("bia", [new(record("m4", "bia"))])
+        (changed,) = await storage.commit("ana", [change(stored[0], status="hidden")])
+        assert await storage.page("ana", after=0, limit=2) == stored[1:]
+        assert await storage.page("ana", after=3, limit=2) == [changed]
+        assert [row.number for row in await storage.changes("ana", after=1, limit=2)] == [2, 3]
+        assert await storage.changes("ana", after=4, limit=2) == []
+
+    async def test_a_chat_has_a_title(self, storage: Storage) -> None:
+        await storage.claim("chat", "ana", START)
+        assert await storage.rename("ana", "chat", "Viagem \0")
+        assert not await storage.rename("bia", "chat", "x")
+        assert not await storage.rename("ana", "other", "x")
+        assert (await storage.claim("chat", "ana", START)).title == "Viagem \0"
+        assert [chat.title for chat in await storage.conversations("ana", after=None, limit=9)] == [
+            "Viagem \0"
+        ]
