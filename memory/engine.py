@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from thoughtcycle.memory.accesses import AccessCounter
 from thoughtcycle.memory.changes import Keys
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.message_shelf import MessageShelf
@@ -35,6 +36,7 @@ class Engine:
         self._clock = clock
         self._model = embeddings.name if embeddings is not None else None
         self._reading = Reading(storage)
+        self._accesses = AccessCounter(storage)
         self._spaces = Spaces(storage, self._model)
         self._talks = MessageShelf(storage, embeddings, self._spaces)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

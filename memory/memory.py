@@ -22,6 +22,7 @@ from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.exporting import Exporting
 from thoughtcycle.memory.life import Life
 from thoughtcycle.memory.records import (
+    Access,
     JournalEntry,
     MemoryDraft,
     MemoryRecord,
@@ -62,7 +63,11 @@ class Memory(Transcript, Searching, Life, Exporting):
         Raises InputRefused when `url` is not understood, StorageFailed when the database cannot be used.
         """
         async with open_storage(url) as storage:
-            yield cls(storage, embeddings=embeddings, clock=clock)
+            memory = cls(storage, embeddings=embeddings, clock=clock)
+            try:
+                yield memory
+            finally:
+                await memory._accesses.close()
 
     async def save(
         self, user: str, drafts: Sequence[MemoryDraft], *, vectors: Mapping[str, np.ndarray] | None = None
@@ -222,6 +227,10 @@ class Memory(Transcript, Searching, Life, Exporting):
     async def history(self, user: str, id: str) -> Entries:
         """All changes of a memory, oldest first; [] when this user has none of this id."""
         return (await self._storage.journal(owned(user), memory=id))[::-1]
+
+    async def accesses(self, user: str, ids: Sequence[str]) -> dict[str, Access]:
+        """How often these memories were found by searches, and when last; those never found are left out."""
+        return await self._accesses.read(owned(user), ids)
 
     async def versions(self, user: str, id: str) -> Records:
         """The former versions of a memory, the latest first."""

@@ -271,6 +271,13 @@ class JournalEntry(Frozen):
     undoes: int | None = None
 
 
+class Access(Frozen):
+    """How often a memory was found, and when last (LM-9); stands outside document and journal."""
+
+    count: int
+    last: datetime
+
+
 class MemoryHit(Frozen):
     """A memory that a search found."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from thoughtcycle.memory.records import (
+    Access,
     Conversation,
     Cycle,
     JournalEntry,
@@ -163,6 +164,17 @@ class Storage(WholeUser):
         self, space: str, *, memory: str | None = None, before: int | None = None, limit: int | None = None
     ) -> list[JournalEntry]:
         """Changes, newest first: of one memory or of all, with numbers below `before`."""
+
+    @abstractmethod
+    async def touch(self, space: str, counts: Mapping[str, Access]) -> None:
+        """Adds to the access counts of memories (id → how many more, and when last).
+
+        Outside documents and journal: changes no revision. Memories that the space has not are left out.
+        """
+
+    @abstractmethod
+    async def accesses(self, space: str, ids: Collection[str]) -> dict[str, Access]:
+        """The access counts of these memories, as far as there are any."""
 
     @abstractmethod
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 from pymongo.errors import DocumentTooLarge
 
 from thoughtcycle.memory.records import (
+    Access,
     Conversation,
     Cycle,
     JournalEntry,
@@ -18,7 +19,13 @@ from thoughtcycle.memory.records import (
     Status,
     Vector,
 )
-from thoughtcycle.memory.storage import mongo_commit, mongo_memories, mongo_transcript, mongo_users
+from thoughtcycle.memory.storage import (
+    mongo_accesses,
+    mongo_commit,
+    mongo_memories,
+    mongo_transcript,
+    mongo_users,
+)
 from thoughtcycle.memory.storage.base import Amended, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
@@ -90,6 +97,12 @@ class MongoStorage(Storage):
         self, space: str, *, memory: str | None = None, before: int | None = None, limit: int | None = None
     ) -> list[JournalEntry]:
         return await self._run(mongo_memories.journal(self._db, space, memory, before, limit))
+
+    async def touch(self, space: str, counts: Mapping[str, Access]) -> None:
+        await self._write(mongo_accesses.touch(self._db, space, counts))
+
+    async def accesses(self, space: str, ids: Collection[str]) -> dict[str, Access]:
+        return await self._run(mongo_accesses.accesses(self._db, space, ids))
 
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         return await self._run(mongo_memories.feed(self._db, space, after, model))

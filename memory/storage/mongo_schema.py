@@ -40,6 +40,7 @@ MIGRATIONS: Sequence[Sequence[Index]] = (
         Index("cycles", ("user_id", "number")),
         Index("message_vectors", ("cycle",)),
     ),
+    (Index("accesses", ("memoriesId",)),),
 )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from thoughtcycle.memory.records import (
+    Access,
     Conversation,
     Cycle,
     JournalEntry,
@@ -19,7 +20,7 @@ from thoughtcycle.memory.records import (
     Status,
     Vector,
 )
-from thoughtcycle.memory.storage import sqlite_memories, sqlite_transcript, sqlite_users
+from thoughtcycle.memory.storage import sqlite_accesses, sqlite_memories, sqlite_transcript, sqlite_users
 from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
@@ -91,6 +92,12 @@ class SqliteStorage(Storage):
         self, space: str, *, memory: str | None = None, before: int | None = None, limit: int | None = None
     ) -> list[JournalEntry]:
         return await self._read(sqlite_memories.journal, space, memory, before, limit)
+
+    async def touch(self, space: str, counts: Mapping[str, Access]) -> None:
+        await self._write(sqlite_accesses.touch, space, counts)
+
+    async def accesses(self, space: str, ids: Collection[str]) -> dict[str, Access]:
+        return await self._read(sqlite_accesses.accesses, space, ids)
 
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         return await self._read(sqlite_memories.feed, space, after, model)

@@ -64,7 +64,7 @@ def head(db: sqlite3.Connection, space: str) -> int:
     return int(row[0] or 0)
 
 
-def _where_in(
+def where_in(
     db: sqlite3.Connection, what: str, space: str, column: str, values: Collection[str], more: str = ""
 ) -> Iterator[Any]:
     """Rows of a space whose `column` is one of `values`; SQLite allows only so many at once."""
@@ -81,7 +81,7 @@ def _where_in(
 def _documents(
     db: sqlite3.Connection, space: str, column: str, values: Collection[str], more: str = ""
 ) -> list[MemoryRecord]:
-    rows = _where_in(db, "document FROM memories", space, column, values, more)
+    rows = where_in(db, "document FROM memories", space, column, values, more)
     return [loads(row[0]) for row in rows]
 
 
@@ -129,7 +129,7 @@ def vectors(
     db: sqlite3.Connection, space: str, memories: Collection[str], model: str | None = None
 ) -> list[Vector]:
     """See Storage.vectors; with `model` those of one model only."""
-    rows = _where_in(db, f"{_VECTOR} FROM vectors", space, "nosqlId", memories)
+    rows = where_in(db, f"{_VECTOR} FROM vectors", space, "nosqlId", memories)
     names = ("id", "space", "memory", "text", "model", "data")
     found = [Vector(**dict(zip(names, row, strict=True))) for row in rows]
     return [vector for vector in found if model is None or vector.model == model]

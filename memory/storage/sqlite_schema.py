@@ -92,6 +92,15 @@ MIGRATIONS: Sequence[str] = (
         cycles INTEGER NOT NULL
     );
     """,
+    """
+    CREATE TABLE accesses (
+        memory TEXT PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+        space TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        last TEXT NOT NULL
+    );
+    CREATE INDEX accesses_space ON accesses (space);
+    """,
 )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from support.memories import START, record, said, step, vector
 from thoughtcycle.memory.records import (
+    Access,
     Conversation,
     Cycle,
     MemoryRecord,
@@ -226,6 +227,25 @@ class StorageConformance:
         await storage.commit("ana", [new(record(id, content=id)) for id in ids])
         found = await storage.records("ana", [*ids[::-1], "nobody"])
         assert [one.id for one in found] == ids[::-1]
+
+    @pytest.mark.spec("LM-9")
+    async def test_accesses_add_up_outside_documents_and_journal(self, storage: Storage) -> None:
+        stored = await storage.commit("ana", [new(record()), new(record("m2\0", content="B"))])
+        (gone,) = await storage.commit("ana", [new(record("m3", content="C"))])
+        await storage.commit("ana", [change(gone, status="erased", content=None)])
+        late = START + timedelta(days=1)
+        for at in (late, START):
+            counts = {id: Access(count=2, last=at) for id in ("m1", "m3", "unknown")}
+            await storage.touch("ana", counts)
+        await storage.touch("bia", {"m1": Access(count=9, last=late)})
+        await asyncio.gather(*(storage.touch("ana", {"m2\0": Access(count=1, last=START)}) for _ in range(5)))
+        ids = ["m1", "m2\0", "m3", "unknown"]
+        found = await storage.accesses("ana", ids)
+        assert found == {"m1": Access(count=4, last=late), "m2\0": Access(count=5, last=START)}
+        assert await storage.accesses("bia", ids) == {}
+        assert await storage.records("ana", ids[:2]) == stored
+        assert len(await storage.journal("ana")) == 4
+        await storage.touch("ana", {})
 
     @pytest.mark.spec("BY-2")
     async def test_the_feed_tells_what_an_index_lacks(self, storage: Storage) -> None:

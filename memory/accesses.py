@@ -1,0 +1,89 @@
+"""How often memories were found, and when last (LM-9): counted here, written behind."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from thoughtcycle.memory.records import Access
+from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.prompts.errors import StorageFailed
+
+log = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 2.0
+"""How long counts gather before they are written together."""
+MOST = 10_000
+"""Memories whose counts may wait, of all users together; while the database is away, more are not counted."""
+
+
+class AccessCounter:
+    """Counts that wait to be added to the stored ones. For one event loop."""
+
+    def __init__(self, storage: Storage, *, pause: float = PAUSE_SECONDS, most: int = MOST) -> None:
+        self._storage, self._pause, self._most = storage, pause, most
+        self._waiting: dict[str, dict[str, Access]] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
+        self._lock = asyncio.Lock()
+
+    def note(self, user: str, ids: Iterable[str], at: datetime) -> None:
+        """Counts one access of each of the user's memories; they are written within a few seconds."""
+        new = [id for id in ids if self._room(user, id)]
+        if not new:
+            return
+        self._add(user, {id: Access(count=1, last=at) for id in new})
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._behind())
+
+    async def read(self, user: str, ids: Sequence[str]) -> dict[str, Access]:
+        """The counts of these memories, what waits included; memories never found are left out."""
+        async with self._lock:
+            found = await self._storage.accesses(user, ids)
+            waiting = self._waiting.get(user, {})
+            return found | {id: _sum(found.get(id), waiting[id]) for id in ids if id in waiting}
+
+    async def flush(self) -> bool:
+        """Writes what waits; False when the database refused some, which is logged and waits on."""
+        async with self._lock:
+            taken, self._waiting = self._waiting, {}
+            done = True
+            for user, counts in taken.items():
+                try:
+                    await self._storage.touch(user, counts)
+                except StorageFailed as failure:
+                    log.warning("the access counts of %d memories wait: %s", len(counts), failure.code)
+                    self._add(user, counts)
+                    done = False
+            return done
+
+    async def close(self) -> None:
+        """Writes what waits and stops."""
+        self._closing.set()
+        if self._task is not None:
+            await self._task
+        await self.flush()
+
+    async def _behind(self) -> None:
+        """Until nothing waits, or the database refuses: then the next access starts it again."""
+        while self._waiting and not self._closing.is_set():
+            try:
+                await asyncio.wait_for(self._closing.wait(), self._pause)
+            except TimeoutError:
+                if not await self.flush():
+                    return
+
+    def _room(self, user: str, id: str) -> bool:
+        known = id in self._waiting.get(user, {})
+        return known or sum(map(len, self._waiting.values())) < self._most
+
+    def _add(self, user: str, counts: Mapping[str, Access]) -> None:
+        waiting = self._waiting.setdefault(user, {})
+        waiting.update({id: _sum(waiting.get(id), access) for id, access in counts.items()})
+
+
+def _sum(known: Access | None, more: Access) -> Access:
+    """Both counts together, and the later of the two times."""
+    if known is None:
+        return more
+    return Access(count=known.count + more.count, last=max(known.last, more.last))
