@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack, aclosing
 from typing import Any, cast
 
+import typer
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -25,7 +26,10 @@ from thoughtcycle.prompts.errors import InputRefused, ThoughtcycleError
 def run_chat(
     settings: Settings, models: ModelSettings, context: Context, name: str | None, *, as_json: bool
 ) -> None:
-    """Talks until the input ends. Ctrl-C during a reply stops the reply, not the program."""
+    """Talks until the input ends. Ctrl-C during a reply stops the reply, not the program.
+
+    Piped, the command fails at the end when a turn did: a script reads no replies.
+    """
     terminal = sys.stdin.isatty()
     display: Display = JsonDisplay() if as_json else TerminalDisplay() if terminal else PipeDisplay()
     with asyncio.Runner() as runner:
@@ -39,6 +43,8 @@ def run_chat(
             for line in read_lines(terminal):
                 if not _converse(runner, session, display, line):
                     break
+            if session.failed and not terminal:
+                raise typer.Exit(1)
         finally:
             runner.run(stack.aclose())
 
@@ -49,6 +55,7 @@ def _converse(
     """One line of input: a local command or a turn of the cycle. False ends the chat."""
     if isinstance(line, ThoughtcycleError):
         display.refuse(line.text(ui_language()))
+        session.failed = True
         return True
     word = line.strip().casefold().partition(" ")[0]
     if word in ("/quit", "/exit", "/sair"):
@@ -97,6 +104,8 @@ class Session:
     """One chat of one user with the graph."""
 
     def __init__(self, resources: Resources, context: Context, name: str | None) -> None:
+        self.failed = False
+        """Whether any turn so far ended in a failure."""
         self.memory = resources.services.memory
         self.context = context
         self.thread = named_id(context.user_id, name) if name else new_id()
@@ -111,10 +120,12 @@ class Session:
 
     async def turn(self, text: str, display: Display) -> None:
         """Sends a message and shows what comes back."""
-        async with aclosing(stream(self.graph, text, self.thread, self.context)) as messages:
+        failures: list[str] = []
+        async with aclosing(stream(self.graph, text, self.thread, self.context, failures)) as messages:
             async for message in messages:
                 display.show(message)
         display.end()
+        self.failed = self.failed or bool(failures)
 
     async def memories(self) -> str:
         """What is saved, newest first, as lines."""
@@ -123,9 +134,12 @@ class Session:
 
 
 async def stream(
-    graph: ThoughtCycle, text: str, thread: str, context: Context
+    graph: ThoughtCycle, text: str, thread: str, context: Context, failures: list[str]
 ) -> AsyncGenerator[envelope.Wire, None]:
-    """A turn in wire form (TC-1): statuses, recalled memories, pieces of replies, then each reply whole."""
+    """A turn in wire form (TC-1): statuses, recalled memories, pieces of replies, then each reply whole.
+
+    Puts the code of a failure that ended it politely into `failures`.
+    """
     whole: dict[str, AIMessage] = {}
     parts = graph.astream(
         {"messages": [HumanMessage(text)]},
@@ -143,6 +157,7 @@ async def stream(
                 if chunk.text and not isinstance(chunk, HumanMessage):
                     yield envelope.piece(chunk.text, chunk.id, metadata)
             else:
+                failures += [update["failure"] for update in data.values() if (update or {}).get("failure")]
                 for reply in _replies(data):
                     if reply.id not in whole:
                         whole[str(reply.id)] = reply

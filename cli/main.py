@@ -70,7 +70,7 @@ def chat(
     from thoughtcycle.nodes.context import Context, check
 
     settings = load_settings()
-    given = {"db": SecretStr(db)} if db else {}
+    given = {} if db is None else {"db": SecretStr(db)}
     settings = settings.model_copy(update={"language": ui_language(), **given})
     models = ModelSettings(model=model) if model else ModelSettings()
     context = Context(
@@ -114,14 +114,19 @@ def config(user: User = None, db: Db = None, as_json: Json = False) -> None:
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.memory.storage.url import parse_url
     from thoughtcycle.mind.roles import ModelSettings
+    from thoughtcycle.nodes.actions.registry import discover
+    from thoughtcycle.nodes.context import Context, check
 
     settings = load_settings()
     models = ModelSettings()
+    owner = check_user(user, settings.user)
+    check(Context(user_id=owner, time_zone=settings.time_zone))
+    discover(settings.disabled_actions)
     shown = {
         "mind": "models" if models.configured else "rules",
         "language": ui_language(),
-        "user": check_user(user, settings.user),
-        "db": parse_url(db or settings.url()).shown,
+        "user": owner,
+        "db": parse_url(settings.url() if db is None else db).shown,
         "time_zone": settings.time_zone,
         "disabled_actions": list(settings.disabled_actions),
         "limits": settings.limits.model_dump(),

@@ -30,7 +30,7 @@ def with_memory(
 
     async def run() -> T:
         model = build_embeddings(ModelSettings()) if embeddings else None
-        async with Memory.open(db or settings.url(), embeddings=model) as memory:
+        async with Memory.open(settings.url() if db is None else db, embeddings=model) as memory:
             return await work(memory, owner)
 
     return asyncio.run(run())

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 
+import httpx
 from langgraph_sdk import get_client
 
 
@@ -26,4 +27,8 @@ async def main(url: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:2024"))
+    address = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:2024"
+    try:
+        asyncio.run(main(address))
+    except httpx.TransportError:
+        sys.exit(f"No server answers at {address}. Start one with: make dev")

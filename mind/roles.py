@@ -76,6 +76,8 @@ class Endpoint:
     timeout: float = TIMEOUT
     effort: str | None = None
     max_retries: int = 1
+    setting: str = ""
+    """The variable that names the model."""
 
     @property
     def host(self) -> str:
@@ -85,8 +87,9 @@ class Endpoint:
     @property
     def named(self) -> dict[str, object]:
         """What the errors about this endpoint say of it."""
-        setting = f"{PREFIX}{self.role.upper()}"
-        return {"role": self.role, "model": self.model, "url": self.host, "setting": setting}
+        own = f"{PREFIX}{self.role.upper()}"
+        names = {"setting": own, "model_setting": self.setting or f"{own}__MODEL"}
+        return {"role": self.role, "model": self.model, "url": self.host, **names}
 
     def __repr__(self) -> str:
         return f"Endpoint(role={self.role!r}, model={self.model!r}, host={self.host!r})"
@@ -181,6 +184,7 @@ class ModelSettings(BaseSettings):
             timeout=_first(own.timeout, timeout),
             effort=own.effort,
             max_retries=_first(own.max_retries, 1),
+            setting=f"{PREFIX}MODEL" if self.model == model and not own.model else "",
         )
 
     def masked(self) -> Mapping[str, Mapping[str, object]]:

@@ -20,7 +20,7 @@ _SQLITE_CODES = {
     sqlite3.SQLITE_PERM: "storage_readonly",
     sqlite3.SQLITE_CORRUPT: "storage_corrupt",
     sqlite3.SQLITE_NOTADB: "storage_corrupt",
-    sqlite3.SQLITE_CANTOPEN: "storage_unavailable",
+    sqlite3.SQLITE_CANTOPEN: "storage_unopenable",
     sqlite3.SQLITE_IOERR: "storage_unavailable",
 }
 

@@ -12,8 +12,10 @@ from langchain_core.messages import AIMessage
 
 from thoughtcycle.memory.records import CycleMessage, Recalled, Step
 from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.state import StateUpdate
 from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.prompts.errors import ModelFailed
 from thoughtcycle.prompts.loader import Language, texts
 
 T = TypeVar("T")
@@ -100,9 +102,10 @@ class Action(ABC, Generic[T]):
             told = replace(told, recalled=tuple(outcome.recalled))
         speaks = self.ends or turn.context.explain_actions
         text = await self._tell(turn, told, step) if speaks else None
-        if text is not None and text.additional_kwargs.get("cut"):
-            step = {**step, "status": "cut"}
-        return await self._record(turn, view, step, outcome, text)
+        if text is None or not text.additional_kwargs.get("cut"):
+            return await self._record(turn, view, step, outcome, text)
+        update = await self._record(turn, view, {**step, "status": "cut"}, outcome, text)
+        return update | await _broken_off(text, turn) if self.ends else update
 
     async def _tell(self, turn: Turn, view: View, step: Step) -> AIMessage:
         """Streams the action's text; when cancelled, what was streamed is kept first, marked as cut."""
@@ -140,6 +143,13 @@ class Action(ABC, Generic[T]):
 
     def _common(self, turn: Turn, section: str) -> str:
         return turn.texts("cycle")[section]
+
+
+async def _broken_off(text: AIMessage, turn: Turn) -> StateUpdate:
+    """The reply as it came, and behind it the line that says so: half must not pass for a whole."""
+    failure = ModelFailed("reply_cut")
+    said = await speak(failure.text(turn.language), chat_history=False)
+    return {"messages": [text, said], "failure": failure.code}
 
 
 def as_cycle_message(message: AIMessage, turn: Turn) -> CycleMessage:

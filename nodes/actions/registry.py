@@ -59,9 +59,9 @@ def discover(disabled: Iterable[str] = ()) -> Registry:
     a disabled name is that of none.
     """
     found = {action.name: action for action in (*_own(), *_installed())}
-    off = {name.casefold() for name in disabled}
-    if unknown := off - {name.casefold() for name in found}:
-        raise InputRefused("unknown_action", name=min(unknown), names=", ".join(found))
+    off = {name.casefold(): name for name in disabled}
+    if unknown := off.keys() - {name.casefold() for name in found}:
+        raise InputRefused("unknown_action", name=off[min(unknown)], names=", ".join(found))
     return Registry(action for action in found.values() if action.name.casefold() not in off)
 
 

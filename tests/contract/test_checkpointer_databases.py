@@ -187,7 +187,7 @@ async def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_folder_in_the_place_of_the_file_is_told(tmp_path: Path) -> None:
-    assert (await refused(lambda: open_and_put(f"sqlite:///{tmp_path}"))).code == "storage_unavailable"
+    assert (await refused(lambda: open_and_put(f"sqlite:///{tmp_path}"))).code == "storage_unopenable"
     gc.collect()  # the failed connection must not complain later
 
 

@@ -106,7 +106,7 @@ def test_nothing_reaches_the_terminal_that_it_would_obey(capsys: pytest.CaptureF
 def test_an_unusable_message_gets_one_line_and_the_chat_goes_on(line: str, tmp_path: Path) -> None:
     done = run("chat", stdin=f"{line}\nMeu nome é Pedro\n", db=tmp_path / "m.db")
     first, second = done.stdout.splitlines()
-    assert done.returncode == 0 and "mensagem" in first.casefold() and "Pedro" in second
+    assert done.returncode == 1 and "mensagem" in first.casefold() and "Pedro" in second
     stored = sqlite3.connect(tmp_path / "m.db").execute("SELECT count(*) FROM cycles").fetchone()
     assert stored == (1,)
 
@@ -123,6 +123,7 @@ def test_bytes_that_are_no_text_get_one_line(tmp_path: Path) -> None:
         (("--time-zone", "Mars/Olympus"), "America/Sao_Paulo"),
         (("--user", ""), "usuário"),
         (("--db", "mysql://x"), "sqlite:///"),
+        (("--db", ""), "sqlite:///"),
         (("--db", "mongodb://u:secret@127.0.0.1:1/x?serverSelectionTimeoutMS=200"), "127.0.0.1:1"),
     ],
 )
@@ -192,9 +193,23 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 def test_a_refusing_model_ends_the_turn_politely(code: int, tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     fake_openai.answer = lambda request: Status(code, retry_after="0")
     done = run("chat", stdin="oi\n", db=tmp_path / "m.db", env=environment(fake_openai))
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == 1
+    assert done.returncode == 1 and len(done.stdout.splitlines()) == 1
     assert done.stderr == "Pensando…\n", "no log lines"
     assert "sk-test-secret" not in done.stdout + done.stderr
+
+
+@pytest.mark.spec("TC-6", "TC-14")
+@pytest.mark.parametrize("broken", [Reply("Olá, tudo", finish="length"), Reply("Olá, tudo bem", end_after=2)])
+def test_half_a_reply_says_that_it_is_half(broken: Reply, tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    fake_openai.answer = lambda request: broken if request.stream else Reply("Finish")
+    done = run("chat", stdin="oi\n", db=tmp_path / "m.db", env=environment(fake_openai))
+    assert done.returncode == 1
+    assert done.stdout.startswith("Olá, tudo A resposta acima foi interrompida"), done.stdout
+
+
+def test_config_refuses_what_the_chat_would_refuse() -> None:
+    assert "America/Sao_Paulo" in refused(run("config", env={"THOUGHTCYCLE_TIME_ZONE": "Mars/Base"}))
+    assert "Foo" in refused(run("config", env={"THOUGHTCYCLE_DISABLED_ACTIONS": "Foo"}))
 
 
 def test_config_masks_secrets(tmp_path: Path) -> None:

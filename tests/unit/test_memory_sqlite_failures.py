@@ -82,7 +82,7 @@ async def test_a_newer_schema_is_left_alone(path: Path) -> None:
 
 
 async def test_a_directory_is_no_database(tmp_path: Path) -> None:
-    await refuse(tmp_path, "storage_unavailable")
+    await refuse(tmp_path, "storage_unopenable")
 
 
 async def test_a_folder_that_cannot_be_made_is_told(path: Path) -> None:

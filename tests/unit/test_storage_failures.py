@@ -30,7 +30,7 @@ def sqlite_error(number: int) -> sqlite3.Error:
         (sqlite_error(sqlite3.SQLITE_READONLY_DIRECTORY), "storage_readonly"),
         (sqlite_error(sqlite3.SQLITE_CORRUPT_INDEX), "storage_corrupt"),
         (sqlite_error(sqlite3.SQLITE_NOTADB), "storage_corrupt"),
-        (sqlite_error(sqlite3.SQLITE_CANTOPEN_ISDIR), "storage_unavailable"),
+        (sqlite_error(sqlite3.SQLITE_CANTOPEN_ISDIR), "storage_unopenable"),
         (sqlite_error(sqlite3.SQLITE_IOERR_WRITE), "storage_unavailable"),
         (mongo.ServerSelectionTimeoutError("nobody"), "storage_unavailable"),
         (mongo.AutoReconnect("gone"), "storage_unavailable"),
