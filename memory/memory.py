@@ -21,6 +21,7 @@ from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.exporting import Exporting
 from thoughtcycle.memory.life import Life
+from thoughtcycle.memory.provenance import Explaining
 from thoughtcycle.memory.records import (
     Access,
     JournalEntry,
@@ -32,7 +33,6 @@ from thoughtcycle.memory.records import (
     UndoResult,
     utc_now,
 )
-from thoughtcycle.memory.searching import Searching
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.storage.factory import open_storage
 from thoughtcycle.memory.transcript import Transcript
@@ -47,7 +47,7 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Transcript, Searching, Life, Exporting):
+class Memory(Transcript, Explaining, Life, Exporting):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.

@@ -76,7 +76,7 @@ def end_line(counted: Mapping[str, int]) -> Line:
 
 
 def _document(record: MemoryRecord, words: Sequence[str]) -> Line:
-    document = {name: value for name, value in to_document(record).items() if name not in _OWN}
+    document = {name: value for name, value in to_document(record, aside=False).items() if name not in _OWN}
     document["source"] = blotted(document["source"], words)
     return document
 

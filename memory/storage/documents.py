@@ -12,14 +12,14 @@ _STORED = {"id": "_id", "space": "memoriesId", "vector_ids": "vectorIds"}
 _NAMES = {stored: name for name, stored in _STORED.items()}
 
 
-def to_document(record: MemoryRecord, *, aside: bool = False) -> dict[str, Any]:
+def to_document(record: MemoryRecord, *, aside: bool | None = None) -> dict[str, Any]:
     """The memory document (TC-15): `_id`, `memoriesId`, `vectorIds`, else snake_case; plain JSON.
 
-    The content of an archived memory, or of one put `aside`, is compressed where that is smaller (LM-12);
-    what it is searched by stands beside it as ever. `content_of` reads it.
+    The content of what is put `aside` is compressed where that is smaller (LM-12), of archived memories
+    unless that is False; what it is searched by stands beside it as ever. `content_of` reads it.
     """
     document = {_STORED.get(name, name): value for name, value in record.model_dump(mode="json").items()}
-    pack = packed if aside or record.status == "archived" else stored
+    pack = packed if aside or (aside is None and record.status == "archived") else stored
     return {**document, "content": pack(document["content"])}
 
 
@@ -34,7 +34,7 @@ def from_document(document: dict[str, Any]) -> MemoryRecord:
     return MemoryRecord.model_validate({**fields, "content": content_of(document)})
 
 
-def dumps(record: MemoryRecord | None, *, aside: bool = False) -> str | None:
+def dumps(record: MemoryRecord | None, *, aside: bool | None = None) -> str | None:
     """A document as JSON text; every character survives, NUL included."""
     return None if record is None else json.dumps(to_document(record, aside=aside), separators=(",", ":"))
 

@@ -37,7 +37,7 @@ def unescaped(value: Any) -> Any:
     return [unescaped(item) for item in value] if isinstance(value, list) else value
 
 
-def plain_document(record: MemoryRecord, *, aside: bool = False) -> Document:
+def plain_document(record: MemoryRecord, *, aside: bool | None = None) -> Document:
     """The memory document (TC-15)."""
     document = to_document(record, aside=aside)
     if not isinstance(document["content"], str) and not is_packed(document["content"]):
@@ -83,7 +83,7 @@ def journal_document(entry: JournalEntry) -> Document:
     """A stored journal row."""
     row = entry.model_dump(mode="json", exclude={"before"})
     row["before"] = (
-        None if entry.before is None else plain_document(entry.before, aside=entry.op == "archive")
+        None if entry.before is None else plain_document(entry.before, aside=entry.op == "archive" or None)
     )
     document: Document = escaped(row)
     return document

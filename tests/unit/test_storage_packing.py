@@ -47,5 +47,6 @@ def test_an_archived_document_keeps_what_it_is_searched_by_beside_its_content() 
     assert len(text) < len(dumps(active) or "") * 0.6
     assert loads(text) == archived
     assert loads(dumps(active, aside=True) or "") == active
+    assert to_document(archived, aside=False)["content"] == LONG, "an export is read by people"
     assert is_packed(memory_document(archived)["content"])
     assert memory_record(memory_document(archived)) == archived
