@@ -1,42 +1,26 @@
-"""`thoughtcycle memories`: list, search, show, edit, delete and undo what is kept."""
+"""`thoughtcycle memories`: what is kept, where it comes from, and what a person may do with it."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, check_user, one_line, put_json, reported
-from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, UndoResult
+from thoughtcycle.cli.opening import with_memory
+from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported
+from thoughtcycle.memory.records import Access, JournalEntry, MemoryRecord, Status, UndoResult
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 if TYPE_CHECKING:
     from thoughtcycle.memory.memory import Memory
+    from thoughtcycle.memory.provenance import Provenance, Said
 
 app = typer.Typer(help=TEXTS["help.memories"], no_args_is_help=True)
 
-T = TypeVar("T")
 Id = Annotated[str, typer.Argument(help=TEXTS["argument.id"])]
+Ids = Annotated[list[str], typer.Argument(help=TEXTS["argument.id"])]
 Limit = Annotated[int, typer.Option("--limit", min=1, help=TEXTS["option.limit"])]
 
 EVERY: tuple[Status, ...] = ("active", "archived", "superseded", "hidden")
-
-
-def _with_memory(db: str | None, user: str | None, work: "Callable[[Memory, str], Awaitable[T]]") -> T:
-    """Opens the memory alone, without graph and models, and does the work."""
-    from thoughtcycle.graph.settings import load_settings
-    from thoughtcycle.memory.memory import Memory
-    from thoughtcycle.mind.embeddings import build_embeddings
-    from thoughtcycle.mind.roles import ModelSettings
-
-    settings = load_settings()
-    owner = check_user(user, settings.user)
-
-    async def run() -> T:
-        async with Memory.open(db or settings.url(), embeddings=build_embeddings(ModelSettings())) as memory:
-            return await work(memory, owner)
-
-    return asyncio.run(run())
 
 
 async def _find(memory: "Memory", user: str, id: str) -> MemoryRecord:
@@ -85,11 +69,15 @@ def list_(
     db: Db = None,
     as_json: Json = False,
     every: Annotated[bool, Flag("--all", help=TEXTS["option.all"])] = False,
+    status: Annotated[list[str] | None, typer.Option("--status", help=TEXTS["option.status"])] = None,
     limit: Limit = 100,
 ) -> None:
-    statuses: tuple[Status, ...] = EVERY if every else ("active",)
+    for name in status or ():
+        if name not in EVERY:
+            raise InputRefused("unknown_status", status=repr(name), known=", ".join(EVERY))
+    statuses = EVERY if every else tuple(known for known in EVERY if known in (status or ["active"]))
     _print(
-        _with_memory(db, user, lambda memory, who: memory.list(who, statuses=statuses, limit=limit)), as_json
+        with_memory(db, user, lambda memory, who: memory.list(who, statuses=statuses, limit=limit)), as_json
     )
 
 
@@ -102,7 +90,7 @@ def search(
     as_json: Json = False,
     limit: Limit = 5,
 ) -> None:
-    hits = _with_memory(db, user, lambda memory, who: memory.search(who, query, limit=limit))
+    hits = with_memory(db, user, lambda memory, who: memory.search(who, query, limit=limit))
     if as_json:
         for hit in hits:
             put_json(
@@ -116,22 +104,68 @@ def search(
 @app.command(help=TEXTS["help.show"])
 @reported
 def show(id: Id, user: User = None, db: Db = None, as_json: Json = False) -> None:
-    async def work(memory: "Memory", who: str) -> tuple[MemoryRecord, list[JournalEntry]]:
+    async def work(memory: "Memory", who: str) -> tuple[MemoryRecord, list[JournalEntry], Access | None]:
         record = await _find(memory, who, id)
-        return record, await memory.history(who, record.id)
+        found = await memory.accesses(who, [record.id])
+        return record, await memory.history(who, record.id), found.get(record.id)
 
-    record, history = _with_memory(db, user, work)
+    record, history, access = with_memory(db, user, work)
     if as_json:
         entries = [entry.model_dump(mode="json") for entry in history]
-        put_json(record.model_dump(mode="json") | {"history": entries})
+        counted = {"access_count": access.count if access else 0, "last_access": access and access.last}
+        put_json(record.model_dump(mode="json") | counted | {"history": entries})
         return
     _print([record], as_json)
     if record.source.words:
         typer.echo(f"{TEXTS['origin']}: {one_line(record.source.words)}")
+    if access is not None:
+        typer.echo(TEXTS.fill("accesses", count=access.count, last=f"{access.last:%Y-%m-%d %H:%M}"))
     typer.echo(f"{TEXTS['history']}:")
-    for entry in history:
+    _print_history(history)
+
+
+def _print_history(entries: list[JournalEntry]) -> None:
+    for entry in entries:
         former = f" ← {one_line(entry.before.text)}" if entry.before else ""
-        typer.echo(f"  {entry.at:%Y-%m-%d %H:%M} {entry.op}{former}")
+        typer.echo(f"  {entry.at:%Y-%m-%d %H:%M} {TEXTS[f'op.{entry.op}']}{former}")
+
+
+@app.command(help=TEXTS["help.history"])
+@reported
+def history(id: Id, user: User = None, db: Db = None, as_json: Json = False) -> None:
+    async def work(memory: "Memory", who: str) -> list[JournalEntry]:
+        return await memory.history(who, (await _find(memory, who, id)).id)
+
+    entries = with_memory(db, user, work)
+    if not as_json:
+        _print_history(entries)
+    for entry in entries if as_json else ():
+        put_json(entry.model_dump(mode="json"))
+
+
+@app.command(help=TEXTS["help.why"])
+@reported
+def why(id: Id, user: User = None, db: Db = None, as_json: Json = False) -> None:
+    async def work(memory: "Memory", who: str) -> "Provenance":
+        return await memory.why(who, (await _find(memory, who, id)).id)
+
+    found = with_memory(db, user, work)
+    if as_json:
+        put_json(found.model_dump(mode="json"))
+        return
+    _print([found.record], as_json)
+    typer.echo(f"{TEXTS['origin']}: {_said(found.origin) if found.origin else TEXTS['origin.unknown']}")
+    typer.echo(f"{TEXTS['history']}:")
+    for change in found.changes:
+        typer.echo(f"  {change.at:%Y-%m-%d %H:%M} {TEXTS[f'op.{change.op}']}: {one_line(change.content)}")
+        if change.asked is not None and change.asked != found.origin:
+            typer.echo(f"    {_said(change.asked)}")
+
+
+def _said(said: "Said") -> str:
+    """Who said it, when and where, and the words."""
+    who = said.name or TEXTS[f"role.{said.role}"]
+    return one_line(f"{said.at:%Y-%m-%d %H:%M} ({said.channel}, {said.chat[:8]}) {who}: {said.text}")
 
 
 @app.command(help=TEXTS["help.edit"])
@@ -150,23 +184,69 @@ def edit(
         record = await _find(memory, who, id)
         return await memory.update(who, record.id, content=content.strip(), correction=True)
 
-    _changed(_with_memory(db, user, work), "edited", as_json)
+    _changed(with_memory(db, user, work), "edited", as_json)
 
 
 @app.command(help=TEXTS["help.delete"])
 @reported
-def delete(
-    ids: Annotated[list[str], typer.Argument(help=TEXTS["argument.id"])],
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
-) -> None:
-    async def work(memory: "Memory", who: str) -> list[MemoryRecord]:
-        records = [await _find(memory, who, id) for id in ids]
-        return await memory.hide(who, [record.id for record in records])
+def delete(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
+    async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
+        return await memory.hide(who, found)
 
-    for record in _with_memory(db, user, work):
-        _changed(record, "hidden", as_json)
+    _change(ids, work, "hidden", user, db, as_json)
+
+
+@app.command(help=TEXTS["help.pin"])
+@reported
+def pin(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
+    async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
+        return [await memory.pin(who, id) for id in found]
+
+    _change(ids, work, "pinned", user, db, as_json)
+
+
+@app.command(help=TEXTS["help.unpin"])
+@reported
+def unpin(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
+    async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
+        return [await memory.unpin(who, id) for id in found]
+
+    _change(ids, work, "unpinned", user, db, as_json)
+
+
+@app.command(help=TEXTS["help.archive"])
+@reported
+def archive(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
+    async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
+        return await memory.archive(who, found)
+
+    _change(ids, work, "archived", user, db, as_json)
+
+
+@app.command(help=TEXTS["help.restore"])
+@reported
+def restore(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
+    async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
+        return await memory.restore(who, found)
+
+    _change(ids, work, "restored", user, db, as_json)
+
+
+def _change(
+    ids: list[str],
+    work: "Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]",
+    section: str,
+    user: str | None,
+    db: str | None,
+    as_json: bool,
+) -> None:
+    """Finds the memories, changes them and tells so."""
+
+    async def change(memory: "Memory", who: str) -> list[MemoryRecord]:
+        return await work(memory, who, [(await _find(memory, who, id)).id for id in ids])
+
+    for record in with_memory(db, user, change):
+        _changed(record, section, as_json)
 
 
 @app.command(help=TEXTS["help.undo"])
@@ -181,13 +261,13 @@ def undo(
         record = await _find(memory, who, id) if id is not None else None
         return await memory.undo(who, record.id if record else None)
 
-    result = _with_memory(db, user, work)
+    result = with_memory(db, user, work)
     if result.undone is None:
         raise InputRefused("nothing_to_undo")
     if as_json:
         put_json(result.model_dump(mode="json"))
     else:
-        typer.echo(TEXTS.fill("undone", op=result.undone.op, id=result.undone.memory[:8]))
+        typer.echo(TEXTS.fill("undone", op=TEXTS[f"op.{result.undone.op}"], id=result.undone.memory[:8]))
 
 
 def _changed(record: MemoryRecord, section: str, as_json: bool) -> None:

@@ -44,7 +44,7 @@ def test_memories_are_listed_found_shown_edited_deleted_and_brought_back(filled:
     herb = next(record for record in listed if "coentro" in record["content"])
     assert "coentro" in run("memories", "search", "coentro", db=filled).stdout
     shown = run("memories", "show", herb["id"][:10], db=filled).stdout
-    assert "odeio coentro" in shown and "save" in shown
+    assert "odeio coentro" in shown and "guardada" in shown
     assert run("memories", "edit", herb["id"], "Odeia coentro cru", db=filled).returncode == 0
     assert "Odeia coentro cru" in run("memories", "list", db=filled).stdout
     assert run("memories", "delete", herb["id"], db=filled).returncode == 0
@@ -230,6 +230,12 @@ def test_every_command_is_documented_and_takes_the_common_options() -> None:
         "memories edit",
         "memories delete",
         "memories undo",
+        "memories pin",
+        "memories unpin",
+        "memories archive",
+        "memories restore",
+        "memories why",
+        "memories history",
         "actions",
         "graph",
         "config",
