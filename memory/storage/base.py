@@ -169,7 +169,8 @@ class Storage(WholeUser):
     async def touch(self, space: str, counts: Mapping[str, Access]) -> None:
         """Adds to the access counts of memories (id → how many more, and when last).
 
-        Outside documents and journal: changes no revision. Memories that the space has not are left out.
+        Outside documents and journal: changes no revision. Memories that the space has not are left out; the
+        counts of a memory go when it is erased.
         """
 
     @abstractmethod

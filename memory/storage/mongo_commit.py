@@ -128,6 +128,8 @@ async def _carry_out(db: Database, log: Log) -> None:
     await _put_newer(db.vectors, _vectors(changed))
     await db.memories.bulk_write([_final(entry) for entry in log.entries])
     await insert_new(db.journal, [entry["row"] for entry in log.entries])
+    if gone := [entry["document"]["_id"] for entry in changed if entry["document"]["status"] == "erased"]:
+        await db.accesses.bulk_write([DeleteMany({"_id": id}) for id in gone], ordered=False)
     if former := [_former_vectors(entry["document"]) for entry in changed if entry["vectors"] is not None]:
         await db.vectors.bulk_write(former, ordered=False)
 

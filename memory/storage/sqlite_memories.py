@@ -27,6 +27,8 @@ def commit(db: sqlite3.Connection, space: str, writes: Sequence[Write]) -> list[
         _put(db, space, record, write.before)
         if write.vectors is not None:
             _put_vectors(db, space, record, write.vectors)
+        if record.status == "erased":
+            db.execute("DELETE FROM accesses WHERE memory = ?", (record.id,))
         before = dumps(write.before, aside=write.op == "archive" or None)
         row = (space, number, write.at.isoformat(), write.op, record.id, write.cycle, before, write.undoes)
         db.execute(f"INSERT INTO journal ({_JOURNAL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)

@@ -246,6 +246,8 @@ class StorageConformance:
         assert await storage.records("ana", ids[:2]) == stored
         assert len(await storage.journal("ana")) == 4
         await storage.touch("ana", {})
+        await storage.commit("ana", [change(stored[0], status="erased", content=None)])
+        assert await storage.accesses("ana", ids) == {"m2\0": Access(count=5, last=START)}
 
     @pytest.mark.spec("BY-2")
     async def test_the_feed_tells_what_an_index_lacks(self, storage: Storage) -> None:

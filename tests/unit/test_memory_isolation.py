@@ -33,7 +33,7 @@ async def act(memory: Memory, user: str, ids: list[str], chance: random.Random) 
     """Something or other that `user` does, with ids that may be anybody's."""
     topic, id = chance.choice(TOPICS), chance.choice([*ids, "unknown"])
     try:
-        match chance.randrange(6):
+        match chance.randrange(11):
             case 0 | 1:
                 draft = MemoryDraft(content=f"{topic} {chance.randrange(99)}", key=topic, bindings=(topic,))
                 ids += [saved.record.id for saved in await memory.save(user, [draft])]
@@ -41,8 +41,16 @@ async def act(memory: Memory, user: str, ids: list[str], chance: random.Random) 
                 await memory.update(user, id, content=f"outra {topic}")
             case 3:
                 await memory.hide(user, [id])
-            case 4:
+            case 4 | 5:
                 await memory.undo(user, chance.choice([None, id]))
+            case 6:
+                await memory.archive(user, [id])
+            case 7:
+                await memory.restore(user, [id])
+            case 8:
+                await chance.choice([memory.pin, memory.unpin, memory.reinforce])(user, id)
+            case 9:
+                await memory.merge(user, id, chance.choice([*ids, "unknown"]))
             case _:
                 await memory.search(user, topic)
     except (NotAllowed, InputRefused):
@@ -54,10 +62,10 @@ async def act(memory: Memory, user: str, ids: list[str], chance: random.Random) 
 async def test_what_one_user_does_never_changes_what_another_sees(memory: Memory, seed: int) -> None:
     chance = random.Random(seed)
     ids: list[str] = []
-    for _ in range(15):
+    for _ in range(25):
         await act(memory, "ana", ids, chance)
     before = await state(memory, "ana")
-    for _ in range(25):
+    for _ in range(40):
         await act(memory, "bia", ids, chance)
     assert await state(memory, "ana") == before
     owners = {
