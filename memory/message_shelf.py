@@ -8,7 +8,7 @@ from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.masking import hidden_words
 from thoughtcycle.memory.messages import MessageIndex
 from thoughtcycle.memory.records import MessageVector
-from thoughtcycle.memory.shelf import MOST, Shelf
+from thoughtcycle.memory.shelf import BUDGET, Shelf
 from thoughtcycle.memory.spaces import Spaces
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.memory.words import digest
@@ -21,10 +21,10 @@ class MessageShelf(Shelf[MessageIndex]):
     """One index of messages per user; made from words, and from vectors as far as they were asked for."""
 
     def __init__(
-        self, storage: Storage, embeddings: Embedder | None, spaces: Spaces, most: int = MOST
+        self, storage: Storage, embeddings: Embedder | None, spaces: Spaces, budget: int = BUDGET
     ) -> None:
         """`spaces` know which memories are hidden."""
-        super().__init__(most)
+        super().__init__(budget)
         self._storage, self._embeddings, self._spaces = storage, embeddings, spaces
 
     async def complete(self, user: str, index: MessageIndex) -> None:

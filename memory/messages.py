@@ -73,6 +73,13 @@ class MessageIndex:
         """How many messages can be found."""
         return int(self._live.sum())
 
+    @property
+    def nbytes(self) -> int:
+        """Memory used, about."""
+        vectors = self._vectors.nbytes if self._vectors is not None else 0
+        waiting = sum(len(text) for _, text in self.pending.values())
+        return self._own.nbytes + self._about.nbytes + vectors + waiting + 800 * len(self._said)
+
     def apply(self, feed: CycleFeed) -> None:
         """Brings the index up to `feed.number`: each cycle in the feed replaces what was known of it."""
         changed = {cycle.chat for cycle in feed.cycles if cycle.id in self._cycles}

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Literal, TypeAlias, overload
 
 import numpy as np
@@ -11,12 +11,23 @@ import numpy as np
 from thoughtcycle.memory import embedder
 from thoughtcycle.memory.branches import REASON
 from thoughtcycle.memory.changes import search_keys
+from thoughtcycle.memory.corpus import Found
 from thoughtcycle.memory.engine import Engine, owned
-from thoughtcycle.memory.index import Found
+from thoughtcycle.memory.facets import Filters, aware
+from thoughtcycle.memory.index import ACTIVE, SpaceIndex
 from thoughtcycle.memory.masking import masked
 from thoughtcycle.memory.messages import FoundMessage
 from thoughtcycle.memory.ranking import FLOOR, best_key, rerank
-from thoughtcycle.memory.records import Cycle, Kind, MemoryHit, MemoryRecord, MessageHit
+from thoughtcycle.memory.recipes import DEFAULT, Recipe, recipe_of, words
+from thoughtcycle.memory.records import (
+    Cycle,
+    Kind,
+    Layer,
+    MemoryHit,
+    MemoryRecord,
+    MessageHit,
+    Status,
+)
 from thoughtcycle.memory.words import terms
 
 CANDIDATES = 10
@@ -28,9 +39,34 @@ _FEW = 2_000
 _SHORT = 20_000
 """Characters that are ranked at once, for the same reason."""
 
-Part: TypeAlias = Literal["facts", "cycles"]
+Part: TypeAlias = Literal["facts", "archived", "cycles"]
 """What a search looks through."""
 FACTS: tuple[Part, ...] = ("facts",)
+_STATUSES: dict[Part, Status] = {"facts": "active", "archived": "archived"}
+
+
+@dataclass(frozen=True)
+class Look:
+    """A search of memories, made ready."""
+
+    query: str
+    direction: np.ndarray | None
+    filters: Filters
+    limit: int
+    floor: float
+    recipe: Recipe
+
+    def among(self, index: SpaceIndex, statuses: Collection[Status]) -> list[Found]:
+        """Candidates of these statuses, more than are asked for, because they are ranked again."""
+        return index.search(
+            self.query,
+            self.direction,
+            statuses=statuses,
+            filters=self.filters,
+            limit=max(CANDIDATES, self.limit),
+            floor=self.floor,
+            recipe=self.recipe,
+        )
 
 
 class Searching(Engine):
@@ -49,6 +85,12 @@ class Searching(Engine):
         vector: np.ndarray | None = None,
         limit: int = 5,
         kinds: Collection[Kind] | None = None,
+        layers: Collection[Layer] | None = None,
+        tags: Collection[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        at: datetime | None = None,
+        recipe: str = DEFAULT,
         floor: float = FLOOR,
     ) -> list[MemoryHit]: ...
 
@@ -61,6 +103,12 @@ class Searching(Engine):
         vector: np.ndarray | None = None,
         limit: int = 5,
         kinds: Collection[Kind] | None = None,
+        layers: Collection[Layer] | None = None,
+        tags: Collection[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        at: datetime | None = None,
+        recipe: str = DEFAULT,
         floor: float = FLOOR,
         include: Collection[Part],
     ) -> Sequence[MemoryHit | MessageHit]: ...
@@ -73,49 +121,76 @@ class Searching(Engine):
         vector: np.ndarray | None = None,
         limit: int = 5,
         kinds: Collection[Kind] | None = None,
+        layers: Collection[Layer] | None = None,
+        tags: Collection[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        at: datetime | None = None,
+        recipe: str = DEFAULT,
         floor: float = FLOOR,
         include: Collection[Part] = FACTS,
     ) -> Sequence[MemoryHit | MessageHit]:
-        """The user's active memories that speak of `query`, best first; none below `floor` (0…1).
+        """The user's memories that speak of `query`, best first; none below `floor` (0…1).
 
         `vector` is the query's embedding, made here when None; an empty array means words only.
-        `include`: `facts` are memories (of these `kinds`), `cycles` are messages of the transcript, on the
-        live branch of their chat and with the words of hidden memories masked; the first search for them
-        makes the vectors that messages lack. Raises ModelFailed when embeddings fail.
+        `include`: `facts` are active memories, `archived` are archived ones, which are also looked through
+        when no active one is found (`record.status` tells them apart); `cycles` are messages of the
+        transcript, on the live branch of their chat and with the words of hidden memories masked; the first
+        search for them makes the vectors that messages lack.
+        Filters of memories: of one of these `kinds`, `layers`, `tags` (each None: any), said at or after
+        `since` and before `until`; a time without a zone is UTC.
+        `at`: what was believed then instead of what is now, former versions included; this reads all
+        memories of the user, and takes as long. Messages are not narrowed to it.
+        `recipe` names how evidence is weighed: `adaptive`, `words` or `vectors` (memory/recipes.py).
+        Raises InputRefused('unknown_recipe'), and ModelFailed when embeddings fail.
         """
-        owned(user)
+        weigh = recipe_of(recipe)
+        filters = Filters(kinds, layers, tags, aware(since), aware(until))
         query = query[:LONGEST_QUERY].encode(errors="ignore").decode()
         if limit < 1:
             return []
-        direction = await self._direction(user, query, vector, include)
+        if weigh is words:
+            vector = np.empty(0, np.float32)
+        direction = await self._direction(owned(user), query, vector, include)
         hits: list[MemoryHit | MessageHit] = []
-        if "facts" in include:
-            hits += await self._facts(user, query, direction, limit, kinds, floor)
+        look = Look(query, direction, filters, limit, floor, weigh)
+        if "facts" in include or "archived" in include:
+            hits += await (self._past(user, look, at) if at is not None else self._facts(user, look, include))
         if "cycles" in include:
             hits += await self._messages(user, query, direction, limit, floor)
         return sorted(hits, key=lambda hit: -hit.relevance)[:limit]
 
-    async def _facts(
-        self,
-        user: str,
-        query: str,
-        direction: np.ndarray | None,
-        limit: int,
-        kinds: Collection[Kind] | None,
-        floor: float,
-    ) -> list[MemoryHit]:
+    async def _facts(self, user: str, look: "Look", include: Collection[Part]) -> list[MemoryHit]:
+        statuses: list[Status] = [status for part, status in _STATUSES.items() if part in include]
         async with self._spaces.index(user) as index:
-            look = partial(
-                index.search, query, direction, kinds=kinds, limit=max(CANDIDATES, limit), floor=floor
-            )
-            found = look() if len(index) <= _FEW else await asyncio.to_thread(look)
-            revisions = {one.memory: index.revisions[one.memory] for one in found}
+            if len(index) <= _FEW:
+                found = look.among(index, statuses)
+            else:
+                found = await asyncio.to_thread(look.among, index, statuses)
+            revisions = {one.memory: one.revision for one in found}
         read = await self._reading.records(user, revisions)
-        records = {id: record for id, record in read.items() if record.status == "active"}
+        records = {
+            id: record
+            for id, record in read.items()
+            if record.status in ("active", "archived") and look.filters.fit(record)
+        }
+        return await self._ranked(look, found, records)
+
+    async def _past(self, user: str, look: "Look", at: datetime) -> list[MemoryHit]:
+        """What was believed at `at`, from an index made for this search alone."""
+        index = await self._spaces.past(user, aware(at))
+        found = await asyncio.to_thread(look.among, index, ACTIVE)
+        stored = await self._storage.records(user, [one.memory for one in found])
+        records = {record.id: record for record in stored if record.status not in ("hidden", "erased")}
+        return await self._ranked(look, found, records)
+
+    async def _ranked(
+        self, look: "Look", found: Sequence[Found], records: Mapping[str, MemoryRecord]
+    ) -> list[MemoryHit]:
         now = self._clock()
         if sum(len(record.text) for record in records.values()) < _SHORT:
-            return ranked(query, found, records, now, limit)
-        return await asyncio.to_thread(ranked, query, found, records, now, limit)
+            return ranked(look.query, found, records, now, look.limit)
+        return await asyncio.to_thread(ranked, look.query, found, records, now, look.limit)
 
     async def _messages(
         self, user: str, query: str, direction: np.ndarray | None, limit: int, floor: float
@@ -145,7 +220,7 @@ class Searching(Engine):
         Reads no document of those that did not change.
         """
         async with self._spaces.index(owned(user)) as index:
-            now = {id: index.revisions.get(id) for id in known}
+            now = {id: index.revision(id) for id in known}
             hidden = [id for id, reason in index.hidden.items() if reason not in (REASON, "undone")]
         moved = [id for id, revision in known.items() if now[id] != revision]
         wanted = [*(id for id in moved if now[id] is not None), *hidden]
@@ -162,7 +237,7 @@ class Searching(Engine):
             return embedder.unit(vector)
         if self._embeddings is None or not query.strip():
             return None
-        if not ("facts" in include and await self._spaces.filled(user)) and not (
+        if not (not {"facts", "archived"}.isdisjoint(include) and await self._spaces.filled(user)) and not (
             "cycles" in include and await self._talks.filled(user)
         ):
             return None
@@ -190,7 +265,7 @@ def ranked(
     query: str, found: Sequence[Found], records: Mapping[str, MemoryRecord], now: datetime, limit: int
 ) -> list[MemoryHit]:
     """Candidates as hits: reranked by weight and recency, cut to `limit`, with the key that matched."""
-    words = terms(query)
+    wanted = terms(query)
     scored = [
         (rerank(one.relevance, records[one.memory], now), one) for one in found if one.memory in records
     ]
@@ -198,6 +273,12 @@ def ranked(
     hits = []
     for score, one in scored[:limit]:
         record = records[one.memory]
-        matched = best_key(words, search_keys(record.content, record.bindings)) or one.nearest
+        keys = search_keys(record.content, record.bindings)
+        matched = best_key(wanted, keys) or nearest_key(keys, one.nearest, len(record.vector_ids))
         hits.append(MemoryHit(record=record, relevance=score, matched=matched or record.text))
     return hits
+
+
+def nearest_key(keys: Sequence[str], place: int | None, vectors: int) -> str | None:
+    """The search key of the vector at `place`: there is one per key, unless one had no direction."""
+    return keys[place] if place is not None and len(keys) == vectors else None

@@ -6,26 +6,40 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Sized
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-MOST = 32
-"""Users whose index is kept; any other is made anew from the database."""
+BUDGET = 512_000_000
+"""Bytes that the indexes of all users may take; those not used for longest are let go, and made anew."""
 
-Index = TypeVar("Index", bound=Sized)
+
+class Derived(Sized, Protocol):
+    """An index: how many it can find, and what memory that takes."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory used, about."""
+        ...
+
+
+Index = TypeVar("Index", bound=Derived)
 
 
 @dataclass
 class _Slot(Generic[Index]):
     index: Index
+    nbytes: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Shelf(ABC, Generic[Index]):
     """One index per user, for one event loop."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, budget: int = BUDGET) -> None:
+        """`budget` in bytes; the index in use stays, however large."""
         self._slots: OrderedDict[str, _Slot[Index]] = OrderedDict()
-        self._most = most
+        self._budget = budget
+        self.nbytes = 0
+        """Memory used by all indexes, about."""
 
     @abstractmethod
     def _fresh(self) -> Index:
@@ -58,5 +72,15 @@ class Shelf(ABC, Generic[Index]):
             except BaseException:
                 slot.index = self._fresh()
                 raise
-        while len(self._slots) > self._most:
-            self._slots.popitem(last=False)
+            finally:
+                self._weigh(user, slot)
+
+    def _weigh(self, user: str, slot: _Slot[Index]) -> None:
+        """Accounts for an index after its use, and lets go of others while they are too many together."""
+        if self._slots.get(user) is not slot:
+            return  # let go of meanwhile
+        self.nbytes += slot.index.nbytes - slot.nbytes
+        slot.nbytes = slot.index.nbytes
+        while self.nbytes > self._budget and len(self._slots) > 1:
+            _, oldest = self._slots.popitem(last=False)
+            self.nbytes -= oldest.nbytes

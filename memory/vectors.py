@@ -10,6 +10,8 @@ Row = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
 MANY = 20
 """Vectors from which on their mean says something about the model."""
+_SUMMED = 1_024
+"""Rows that are added up in single precision, by one product: many times faster than in double."""
 
 
 class Vectors:
@@ -33,9 +35,16 @@ class Vectors:
         """One more than the highest row number."""
         return int(self._index.ntotal)
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the rows."""
+        return self.size * self.dimension * 4
+
     def add(self, matrix: Row) -> list[int]:
         """Row numbers of new vectors, shape (n, dimension)."""
-        self._sum += matrix.sum(axis=0, dtype=np.float64)
+        for start in range(0, len(matrix), _SUMMED):
+            some = matrix[start : start + _SUMMED]
+            self._sum += np.ones(len(some), np.float32) @ some
         again = [self._free.pop() for _ in range(min(len(self._free), len(matrix)))]
         if again:
             self._matrix()[again] = matrix[: len(again)]
@@ -53,14 +62,17 @@ class Vectors:
         matrix[places] = 0
         self._free += places
 
-    def nearest(self, vector: Row, count: int, among: Rows | None = None) -> tuple[Rows, Row]:
-        """Numbers and cosines of the `count` nearest rows (`among` these), best first.
+    def nearest(
+        self, vector: Row, count: int, among: npt.NDArray[np.bool_] | None = None
+    ) -> tuple[Rows, Row]:
+        """Numbers and cosines of the `count` nearest rows (those that are true in `among`), best first.
 
         Removed rows may be among them.
         """
         parameters = None
         if among is not None:
-            parameters = self._faiss.SearchParameters(sel=self._faiss.IDSelectorBatch(among))
+            bits = np.packbits(among, bitorder="little")
+            parameters = self._faiss.SearchParameters(sel=self._faiss.IDSelectorBitmap(bits))
         # Other threads of OpenMP only wait for one query: on a busy machine they cost milliseconds.
         self._faiss.omp_set_num_threads(1)
         cosines, rows = self._index.search(vector.reshape(1, -1), min(count, self.size), params=parameters)

@@ -12,8 +12,9 @@ import Stemmer
 from thoughtcycle.memory.records import as_text
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
-_WORD = re.compile(r"\w+")
-_LONGEST_WORD = 64
+WORD = re.compile(r"\w+")
+LONGEST_WORD = 64
+"""What is beyond says nothing more."""
 _local = threading.local()
 
 Term = tuple[str, ...]
@@ -53,17 +54,23 @@ def stop_words() -> frozenset[str]:
 
 def terms(text: str) -> list[Term]:
     """The content words of `text`, in order, as stem forms."""
-    stops = stop_words()
-    words = (word[:_LONGEST_WORD] for word in _WORD.findall(text.casefold()))
-    return [forms(word) for word in words if fold(word) not in stops]
+    found = (word_forms(word[:LONGEST_WORD]) for word in WORD.findall(text.casefold()))
+    return [term for term in found if term]
 
 
 @lru_cache(maxsize=65_536)
-def forms(word: str) -> Term:
+def word_forms(word: str) -> Term:
+    """The stem forms of a word of case-folded text; () for one that says nothing about a topic."""
+    return _forms(word) if fold(word) not in stop_words() else ()
+
+
+def _forms(word: str) -> Term:
     """The stem forms of a lower-case word: Portuguese (with and without its accents) and English.
 
     Snowball's Portuguese rules need the accents, but people leave them out, so both are kept.
     """
+    if word.isdecimal():
+        return (word,)
     portuguese, english = _stemmers()
     plain = fold(word)
     found = (fold(portuguese.stemWord(word)), portuguese.stemWord(plain), english.stemWord(plain))
@@ -71,8 +78,8 @@ def forms(word: str) -> Term:
 
 
 def _stemmers() -> tuple[Stemmer.Stemmer, Stemmer.Stemmer]:
-    """A pair per thread: PyStemmer's objects are not thread-safe."""
+    """A pair per thread: PyStemmer's objects are not thread-safe. Their caches cost more than they save."""
     if not hasattr(_local, "stemmers"):
-        _local.stemmers = (Stemmer.Stemmer("portuguese"), Stemmer.Stemmer("english"))
+        _local.stemmers = (Stemmer.Stemmer("portuguese", 0), Stemmer.Stemmer("english", 0))
     pair: tuple[Stemmer.Stemmer, Stemmer.Stemmer] = _local.stemmers
     return pair

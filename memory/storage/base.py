@@ -4,12 +4,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from thoughtcycle.memory.records import (
     Access,
     Conversation,
     Cycle,
     JournalEntry,
+    Kind,
+    Layer,
     MemoryRecord,
     MessageVector,
     Op,
@@ -46,16 +49,44 @@ class Write:
     undoes: int | None = None
 
 
+class Entry(NamedTuple):
+    """What an index needs to know of a memory: a tuple, because there may be a hundred thousand at once."""
+
+    id: str
+    revision: int
+    status: Status
+    reason: str | None
+    """Why it is hidden."""
+    kind: Kind | None
+    layer: Layer
+    tags: tuple[str, ...]
+    said: datetime
+    """Its `valid_from`."""
+    texts: tuple[str, ...]
+    """Its content and bindings."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Vectors of one dimension, one after the other in one buffer."""
+
+    dimension: int
+    owners: Sequence[tuple[str, int]]
+    """Of each vector the memory, and its place among those that the memory lists."""
+    data: bytes | bytearray
+    """float32, little-endian."""
+
+
 @dataclass(frozen=True)
 class Feed:
     """What an index lacks."""
 
     number: int
     """Last journal number up to which all changes are in."""
-    records: tuple[MemoryRecord, ...]
-    """The present documents of the memories that changed (from 0: all active and hidden ones)."""
-    vectors: tuple[Vector, ...]
-    """The vectors of the active ones among them, of one model."""
+    entries: Sequence[Entry]
+    """The memories that changed, as they are now (from 0: all active, archived and hidden ones)."""
+    blocks: Sequence[Block]
+    """The vectors of the active and archived ones among them, of one model."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +211,13 @@ class Storage(WholeUser):
     @abstractmethod
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         """What happened after journal row `after`; 0: the present state as a whole."""
+
+    @abstractmethod
+    async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
+        """What was believed at `at`: active, archived and superseded memories that were valid then.
+
+        Reads every document of the space.
+        """
 
     @abstractmethod
     async def claim(self, chat: str, user: str, at: datetime) -> Conversation:

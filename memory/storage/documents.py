@@ -1,10 +1,13 @@
 """Records as stored documents and back: the names of the specification, the same on every backend."""
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
-from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.memory.records import MemoryRecord, Status, as_text
+from thoughtcycle.memory.storage.base import Block, Entry
 from thoughtcycle.memory.storage.packing import packed, stored, unpacked
 from thoughtcycle.memory.words import identity
 
@@ -47,3 +50,62 @@ def loads(text: str) -> MemoryRecord:
 def identity_of(record: MemoryRecord) -> str:
     """By what the same content is recognised."""
     return identity(record.type, record.content)
+
+
+ENTRY_FIELDS = (
+    *("_id", "revision", "status", "reason", "kind", "layer", "tags", "valid_from", "valid_to"),
+    *("content", "bindings", "vectorIds"),
+)
+"""Of a stored document, those that an index reads."""
+SEARCHED: tuple[Status, ...] = ("active", "archived")
+"""Statuses of what an index holds."""
+
+
+def entry_of(document: Mapping[str, Any]) -> Entry:
+    """What an index needs to know of a memory, taken from its document as it is: no record is made."""
+    searched = document["status"] != "hidden"
+    return Entry(
+        document["_id"],
+        document["revision"],
+        document["status"],
+        document["reason"],
+        document["kind"],
+        document["layer"],
+        tuple(document["tags"]),
+        datetime.fromisoformat(document["valid_from"]),
+        (as_text(content_of(document)), *document["bindings"]) if searched else (),
+    )
+
+
+def entries_of(
+    documents: Iterable[Mapping[str, Any]],
+) -> tuple[list[Entry], dict[str, tuple[str, int]]]:
+    """Entries, and the vectors that can be searched: id → memory and place among its vectors."""
+    entries: list[Entry] = []
+    places: dict[str, tuple[str, int]] = {}
+    for document in documents:
+        entries.append(entry_of(document))
+        if document["status"] in (*SEARCHED, "superseded"):
+            memory = document["_id"]
+            for place, vector in enumerate(document["vectorIds"]):
+                places[vector] = (memory, place)
+    return entries, places
+
+
+def was_valid(document: Mapping[str, Any], at: datetime) -> bool:
+    """Whether what the stored memory says was believed at that time."""
+    until = document["valid_to"]
+    return datetime.fromisoformat(document["valid_from"]) <= at and (
+        until is None or at < datetime.fromisoformat(until)
+    )
+
+
+def blocks_of(places: Mapping[str, tuple[str, int]], vectors: Iterable[tuple[str, bytes]]) -> list[Block]:
+    """Those of `vectors` (id and data) that are in `places`, as blocks."""
+    owners: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
+    data: defaultdict[int, bytearray] = defaultdict(bytearray)
+    for id, vector in vectors:
+        if (owner := places.get(id)) is not None:
+            owners[len(vector)].append(owner)
+            data[len(vector)] += vector
+    return [Block(size // 4, owners[size], data[size]) for size in owners]

@@ -107,6 +107,9 @@ class MongoStorage(Storage):
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         return await self._run(mongo_memories.feed(self._db, space, after, model))
 
+    async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
+        return await self._run(mongo_memories.past(self._db, space, at, model))
+
     async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
         return await self._write(mongo_transcript.claim(self._db, chat, user, at))
 

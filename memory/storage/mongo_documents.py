@@ -54,10 +54,15 @@ def memory_document(record: MemoryRecord) -> Document:
 
 def memory_record(document: Document) -> MemoryRecord:
     """The record of a stored memory."""
+    return from_document(plain_fields(document))
+
+
+def plain_fields(document: Document) -> Document:
+    """The fields of a stored memory, or some of them, as `storage.documents` knows them."""
     fields = {name: value for name, value in unescaped(document).items() if name not in _OURS}
-    if isinstance(fields["content"], dict) and not is_packed(fields["content"]):
+    if isinstance(fields.get("content"), dict) and not is_packed(fields["content"]):
         fields["content"] = json.loads(fields["content"]["json"])
-    return from_document(fields)
+    return fields
 
 
 def vector_document(vector: Vector, revision: int) -> Document:

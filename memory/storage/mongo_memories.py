@@ -3,17 +3,21 @@
 Each finishes first what somebody left undone in the space, so that no reader sees half a commit for good.
 """
 
-from collections.abc import Collection, Sequence
-from typing import Any, get_args
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import get_args
 
 from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, Vector
-from thoughtcycle.memory.storage.base import Feed
+from thoughtcycle.memory.storage.base import Block, Feed
+from thoughtcycle.memory.storage.documents import ENTRY_FIELDS, SEARCHED, blocks_of, entries_of, was_valid
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES, PROVISIONAL
 from thoughtcycle.memory.storage.mongo_documents import (
     escaped,
     journal_record,
     memory_record,
+    plain_fields,
+    unescaped,
     vector_record,
 )
 from thoughtcycle.memory.storage.mongo_ledger import find_in
@@ -102,24 +106,46 @@ async def feed(db: Database, space: str, after: int, model: str | None) -> Feed:
     if number == after:
         return Feed(number, (), ())
     if after == 0:
-        found = await _listing(db, space, ("active", "hidden"), None, 0)
+        found = await _stored(db, space, (*SEARCHED, "hidden"))
     else:
         rows = db.journal.find({"space": escaped(space), "number": {"$gt": after}}, {"memory": 1})
         changed = [row["memory"] for row in await rows.to_list()]
-        found = _records(await _found(db, space, "_id", changed))
-    listed = {id for record in found if record.status == "active" for id in record.vector_ids}
-    keys = await _vectors_of(db, space, found, model, after == 0) if model is not None and listed else []
-    return Feed(number, tuple(found), tuple(key for key in keys if key.id in listed))
+        found = await _found(db, space, "_id", changed)
+    entries, places = entries_of(_plain(found))
+    return Feed(number, entries, await _blocks(db, space, places, model, everything=after == 0))
 
 
-async def _vectors_of(
-    db: Database, space: str, found: Sequence[MemoryRecord], model: str, everything: bool
-) -> list[Vector]:
-    query: Any = {"memoriesId": escaped(space), "model": escaped(model)}
+async def past(db: Database, space: str, at: datetime, model: str | None) -> Feed:
+    """See Storage.past."""
+    number = await MEMORIES.settled(db, space)
+    found = _plain(await _stored(db, space, (*SEARCHED, "superseded")))
+    entries, places = entries_of(document for document in found if was_valid(document, at))
+    return Feed(number, entries, await _blocks(db, space, places, model, everything=True))
+
+
+async def _stored(db: Database, space: str, statuses: Sequence[Status]) -> list[Document]:
+    """The documents of these statuses as they are, as far as an index needs them."""
+    query = {"memoriesId": escaped(space), "status": {"$in": list(statuses)}}
+    return await db.memories.find(query, dict.fromkeys(ENTRY_FIELDS, 1)).to_list()
+
+
+def _plain(documents: Iterable[Document]) -> Iterator[Document]:
+    return (plain_fields(document) for document in documents if document["status"] != PROVISIONAL)
+
+
+async def _blocks(
+    db: Database, space: str, places: Mapping[str, tuple[str, int]], model: str | None, *, everything: bool
+) -> list[Block]:
+    """The vectors of one model among those of `places`."""
+    if model is None or not places:
+        return []
+    query: Document = {"memoriesId": escaped(space), "model": escaped(model)}
     if everything:
-        return [vector_record(document) async for document in db.vectors.find(query)]
-    owners = [escaped(record.id) for record in found if record.status == "active"]
-    return [vector_record(document) async for document in find_in(db.vectors, query, "nosqlId", owners)]
+        found = await db.vectors.find(query, {"data": 1}).to_list()
+    else:
+        ids = [escaped(id) for id in places]
+        found = [one async for one in find_in(db.vectors, query, "_id", ids, {"data": 1})]
+    return blocks_of(places, ((unescaped(one["_id"]), one["data"]) for one in found))
 
 
 async def _documents(

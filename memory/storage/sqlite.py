@@ -102,6 +102,9 @@ class SqliteStorage(Storage):
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         return await self._read(sqlite_memories.feed, space, after, model)
 
+    async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
+        return await self._read(sqlite_memories.past, space, at, model)
+
     async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
         # Known chats are only read: a write would wait for the checkpointer, which shares the file.
         known = await self._read(sqlite_transcript.conversation, chat)

@@ -1,13 +1,22 @@
 """Memories, vectors and journal in SQLite: plain functions of a connection, each run as one transaction."""
 
+import json
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, Vector
-from thoughtcycle.memory.storage.base import Conflict, Feed, Write
-from thoughtcycle.memory.storage.documents import dumps, identity_of, loads
+from thoughtcycle.memory.storage.base import Block, Conflict, Feed, Write
+from thoughtcycle.memory.storage.documents import (
+    SEARCHED,
+    blocks_of,
+    dumps,
+    entries_of,
+    identity_of,
+    loads,
+    was_valid,
+)
 
 _CHUNK = 500
 _COLUMNS = ("space", "revision", "status", "key", "identity", "cycle", "current", "document", "id")
@@ -127,14 +136,11 @@ def listing(
     return [loads(row[0]) for row in rows]
 
 
-def vectors(
-    db: sqlite3.Connection, space: str, memories: Collection[str], model: str | None = None
-) -> list[Vector]:
-    """See Storage.vectors; with `model` those of one model only."""
+def vectors(db: sqlite3.Connection, space: str, memories: Collection[str]) -> list[Vector]:
+    """See Storage.vectors."""
     rows = where_in(db, f"{_VECTOR} FROM vectors", space, "nosqlId", memories)
     names = ("id", "space", "memory", "text", "model", "data")
-    found = [Vector(**dict(zip(names, row, strict=True))) for row in rows]
-    return [vector for vector in found if model is None or vector.model == model]
+    return [Vector(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def journal(
@@ -177,12 +183,44 @@ def feed(db: sqlite3.Connection, space: str, after: int, model: str | None) -> F
     if number == after:
         return Feed(number, (), ())
     if after == 0:
-        found = listing(db, space, ("active", "hidden"), None, 0)
+        documents = _stored(db, space, (*SEARCHED, "hidden"))
     else:
-        changed = db.execute(
-            "SELECT DISTINCT memory FROM journal WHERE space = ? AND number > ?", (space, after)
-        )
-        found = records(db, space, [row[0] for row in changed])
-    active = [record.id for record in found if record.status == "active"]
-    keys = vectors(db, space, active, model) if model is not None else []
-    return Feed(number, tuple(found), tuple(keys))
+        query = "SELECT DISTINCT memory FROM journal WHERE space = ? AND number > ?"
+        changed = [row[0] for row in db.execute(query, (space, after))]
+        documents = (row[0] for row in where_in(db, "document FROM memories", space, "id", changed))
+    entries, places = entries_of(json.loads(document) for document in documents)
+    return Feed(number, entries, _blocks(db, space, places, model, everything=after == 0))
+
+
+def past(db: sqlite3.Connection, space: str, at: datetime, model: str | None) -> Feed:
+    """See Storage.past."""
+    kept = (json.loads(document) for document in _stored(db, space, (*SEARCHED, "superseded")))
+    entries, places = entries_of(document for document in kept if was_valid(document, at))
+    return Feed(head(db, space), entries, _blocks(db, space, places, model, everything=True))
+
+
+def _stored(db: sqlite3.Connection, space: str, statuses: Sequence[Status]) -> Iterator[str]:
+    """The documents of these statuses as they are."""
+    marks = ", ".join("?" * len(statuses))
+    rows = db.execute(
+        f"SELECT document FROM memories WHERE space = ? AND status IN ({marks})", (space, *statuses)
+    )
+    return (row[0] for row in rows)
+
+
+def _blocks(
+    db: sqlite3.Connection,
+    space: str,
+    places: Mapping[str, tuple[str, int]],
+    model: str | None,
+    *,
+    everything: bool,
+) -> list[Block]:
+    """The vectors of one model among those of `places`."""
+    if model is None or not places:
+        return []
+    if everything:
+        rows = db.execute("SELECT id, data FROM vectors WHERE space = ? AND model = ?", (space, model))
+        return blocks_of(places, rows)
+    found = where_in(db, "id, data, model FROM vectors", space, "id", places)
+    return blocks_of(places, ((id, data) for id, data, named in found if named == model))

@@ -101,6 +101,9 @@ MIGRATIONS: Sequence[str] = (
     );
     CREATE INDEX accesses_space ON accesses (space);
     """,
+    """
+    CREATE INDEX vectors_space ON vectors (space, model);
+    """,
 )
 
 

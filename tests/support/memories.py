@@ -8,6 +8,8 @@ import numpy as np
 
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import CycleMessage, MemoryRecord, Step, Vector
+from thoughtcycle.memory.storage.base import Entry, Feed
+from thoughtcycle.memory.storage.documents import blocks_of, entry_of, to_document
 from thoughtcycle.memory.storage.sqlite import SqliteStorage
 from thoughtcycle.memory.words import fold
 
@@ -69,6 +71,21 @@ def vector(memory: MemoryRecord, text: str = "key", model: str = "words") -> Vec
     unit = (data / np.linalg.norm(data)).astype("<f4").tobytes()
     id = f"{memory.id}/{model}/{text}"
     return Vector(id=id, space=memory.space, memory=memory.id, text=text, model=model, data=unit)
+
+
+def entry(memory: MemoryRecord) -> Entry:
+    """What an index needs to know of a memory."""
+    return entry_of(to_document(memory))
+
+
+def feed(number: int, memories: Sequence[MemoryRecord], vectors: Sequence[Vector] = ()) -> Feed:
+    """What an index lacks: these memories, with vectors in the order given."""
+    places = {}
+    for memory in memories:
+        own = [one for one in vectors if one.memory == memory.id]
+        places.update({one.id: (memory.id, place) for place, one in enumerate(own)})
+    blocks = blocks_of(places, ((one.id, one.data) for one in vectors))
+    return Feed(number, [entry(memory) for memory in memories], blocks)
 
 
 def said(text: str, id: str = "1", role: str = "user") -> CycleMessage:

@@ -253,15 +253,15 @@ class StorageConformance:
     async def test_the_feed_tells_what_an_index_lacks(self, storage: Storage) -> None:
         first, _ = await storage.commit("ana", [new(record(), "x"), new(record("m2"), "y")])
         start = await storage.feed("ana", 0, model="words")
-        assert (start.number, {one.id for one in start.records}) == (2, {"m1", "m2"})
-        assert {one.text for one in start.vectors} == {"x", "y"}
-        assert (await storage.feed("ana", 2, model="words")).records == ()
+        assert (start.number, {one.id for one in start.entries}) == (2, {"m1", "m2"})
+        assert [sorted(block.owners) for block in start.blocks] == [[("m1", 0), ("m2", 0)]]
+        assert (await storage.feed("ana", 2, model="words")).entries == ()
         await storage.commit("ana", [change(first, status="hidden")])
         later = await storage.feed("ana", 2, model="words")
-        assert (later.number, [one.status for one in later.records], later.vectors) == (3, ["hidden"], ())
-        assert {one.id for one in (await storage.feed("ana", 0, model="words")).records} == {"m1", "m2"}
-        assert (await storage.feed("ana", 0, model="another")).vectors == ()
-        assert (await storage.feed("ana", 0, model=None)).vectors == ()
+        assert (later.number, [one.status for one in later.entries], later.blocks) == (3, ["hidden"], [])
+        assert {one.id for one in (await storage.feed("ana", 0, model="words")).entries} == {"m1", "m2"}
+        assert (await storage.feed("ana", 0, model="another")).blocks == []
+        assert (await storage.feed("ana", 0, model=None)).blocks == []
         assert (await storage.feed("bia", 0, model="words")).number == 0
 
     async def test_a_chat_belongs_to_who_came_first(self, storage: Storage) -> None:

@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from support.memories import record, vector
+from support.memories import feed, record, vector
+from thoughtcycle.memory.facets import Filters
 from thoughtcycle.memory.index import SpaceIndex
 from thoughtcycle.memory.records import MemoryRecord, Vector
 from thoughtcycle.memory.spaces import Spaces
@@ -25,26 +26,26 @@ def names(index: SpaceIndex, query: str, vector: np.ndarray | None = None, **opt
 def test_words_and_vectors_find_a_memory() -> None:
     one, two = record("m1", content="casa azul"), record("m2", content="carro")
     index = SpaceIndex()
-    index.apply(Feed(2, (one, two), (vector(one, "x"), vector(two, "y"))))
+    index.apply(feed(2, (one, two), (vector(one, "x"), vector(two, "y"))))
     assert names(index, "casas") == ["m1"]
     (found,) = index.search("", data(vector(two, "y")), floor=0.99)
-    assert (found.memory, found.nearest) == ("m2", "y")
+    assert (found.memory, found.nearest) == ("m2", 0)
     assert index.search("", None) == []
 
 
 def test_only_the_wanted_kinds_are_found() -> None:
     one, two = record("m1", kind="bio"), record("m2", kind="pref")
     index = SpaceIndex()
-    index.apply(Feed(2, (one, two), (vector(one, "x"), vector(two, "x"))))
-    assert names(index, "vegetariano", data(vector(one, "x")), kinds=["pref"]) == ["m2"]
-    assert names(index, "vegetariano", data(vector(one, "x")), kinds=["emo"]) == []
-    assert names(index, "vegetariano", data(vector(one, "x")), kinds=[]) == []
+    index.apply(feed(2, (one, two), (vector(one, "x"), vector(two, "x"))))
+    assert names(index, "vegetariano", data(vector(one, "x")), filters=Filters(kinds=["pref"])) == ["m2"]
+    assert names(index, "vegetariano", data(vector(one, "x")), filters=Filters(kinds=["emo"])) == []
+    assert names(index, "vegetariano", data(vector(one, "x")), filters=Filters(kinds=[])) == []
 
 
 def test_vectors_of_another_dimension_are_not_compared() -> None:
     one = record("m1")
     index = SpaceIndex()
-    index.apply(Feed(1, (one,), (vector(one, "x"),)))
+    index.apply(feed(1, (one,), (vector(one, "x"),)))
     assert names(index, "", np.ones(7, dtype=np.float32)) == []
     assert names(index, "vegetariano", np.ones(7, dtype=np.float32)) == ["m1"]
 
@@ -60,10 +61,10 @@ def test_catching_up_equals_making_anew(seed: int) -> None:
         memory = record(f"m{chance.randrange(12)}", content=" ".join(chance.sample(WORDS, 2)), status=status)
         keys = tuple(vector(memory, word) for word in chance.sample(WORDS, 2)) if status == "active" else ()
         state[memory.id] = (memory, keys)
-        live.apply(Feed(number, (memory,), keys))
+        live.apply(feed(number, (memory,), keys))
     fresh = SpaceIndex()
     records = tuple(memory for memory, _ in state.values())
-    fresh.apply(Feed(59, records, tuple(key for _, keys in state.values() for key in keys)))
+    fresh.apply(feed(59, records, tuple(key for _, keys in state.values() for key in keys)))
     assert live.hidden == fresh.hidden
     assert len(live) == len(fresh)
     for word in WORDS:
@@ -85,15 +86,20 @@ class Feeds:
 
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         self.rebuilds += after == 0
-        return Feed(1, (record("m1", space),) if after == 0 else (), ())
+        return feed(1, (record("m1", space),) if after == 0 else ())
 
 
-async def test_only_so_many_spaces_keep_their_index() -> None:
+async def test_only_so_much_memory_is_taken_by_indexes() -> None:
     storage = Feeds()
-    spaces = Spaces(storage, None, most=2)  # type: ignore[arg-type]
+    alone = Spaces(storage, None)  # type: ignore[arg-type]
+    async with alone.index("a"):
+        pass
+    storage.rebuilds = 0
+    spaces = Spaces(storage, None, budget=alone.nbytes * 2)  # type: ignore[arg-type]
     for space in ("a", "b", "a", "c", "a", "b"):
         async with spaces.index(space) as index:
             assert len(index) == 1
+        assert spaces.nbytes <= alone.nbytes * 2
     assert storage.rebuilds == 4
 
 

@@ -1,0 +1,213 @@
+"""Memories that are searched together: FAISS for vectors, postings for words, statistics of their own."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from thoughtcycle.memory.facets import ALL, Facets, Filters, Mask
+from thoughtcycle.memory.postings import Postings, grown
+from thoughtcycle.memory.ranking import FLOOR, Keywords
+from thoughtcycle.memory.recipes import Recipe, adaptive
+from thoughtcycle.memory.storage.base import Block, Entry
+from thoughtcycle.memory.vectors import Vectors
+from thoughtcycle.memory.words import Term
+
+_NEAREST = 128
+"""Vectors, and keyword matches, looked at per query; a memory has one vector per search key."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A candidate of a search."""
+
+    memory: str
+    revision: int
+    relevance: float
+    nearest: int | None
+    """Place of its nearest vector among its vectors, where that was near enough to count."""
+
+
+@dataclass
+class _Dense:
+    """The vectors of one dimension, and whose they are."""
+
+    vectors: Vectors
+    owners: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(64, np.int32))
+    """Row → slot of its memory plus 1; 0: nobody's."""
+    places: npt.NDArray[np.int16] = field(default_factory=lambda: np.zeros(64, np.int16))
+    """Row → which vector of its memory it is."""
+
+    def add(self, matrix: npt.NDArray[np.float32], slots: Sequence[int], places: Sequence[int]) -> None:
+        rows = self.vectors.add(matrix)
+        self.owners = grown(self.owners, self.vectors.size)
+        self.places = grown(self.places, self.vectors.size)
+        self.owners[rows] = np.asarray(slots, np.int32) + 1
+        self.places[rows] = places
+
+    def remove(self, gone: Mask) -> None:
+        """Drops the vectors of the slots that are `gone`."""
+        rows = np.flatnonzero(self.mask(gone))
+        self.vectors.remove(rows.tolist())
+        self.owners[rows] = 0
+
+    def mask(self, slots: Mask) -> Mask:
+        """Which rows are of these slots."""
+        found: Mask = np.concatenate(((False,), slots))[self.owners[: self.vectors.size]]
+        return found
+
+
+@dataclass(frozen=True)
+class _Near:
+    """The memories nearest to a query, each once."""
+
+    slots: npt.NDArray[np.integer]
+    cosines: npt.NDArray[np.floating]
+    places: npt.NDArray[np.integer]
+    mean: float
+
+
+_FAR = _Near(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int16), 0.0)
+
+
+class Corpus:
+    """Memories by slots, small numbers that are used again. CPU-bound, not thread-safe."""
+
+    def __init__(self) -> None:
+        self._slots: dict[str, int] = {}
+        self._ids: list[str] = []
+        """Slot → id; "" for a slot that is free."""
+        self._free: list[int] = []
+        self._revisions = np.zeros(64, np.int64)
+        self._facets = Facets()
+        self._postings = Postings()
+        self._dense: dict[int, _Dense] = {}
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, memory: str) -> bool:
+        return memory in self._slots
+
+    @property
+    def nbytes(self) -> int:
+        """Memory used, about."""
+        vectors = sum(dense.vectors.nbytes + dense.owners.nbytes for dense in self._dense.values())
+        return 250 * len(self._ids) + self._facets.nbytes + self._postings.nbytes + vectors
+
+    def revision(self, memory: str) -> int | None:
+        """Of one of these memories; None for any other."""
+        slot = self._slots.get(memory)
+        return None if slot is None else int(self._revisions[slot])
+
+    def add(self, entries: Sequence[Entry], blocks: Iterable[Block]) -> None:
+        """Adds memories that are not there, with their vectors; vectors of others are passed over."""
+        if not self._ids:
+            self._postings = Postings.built(entry.texts for entry in entries)
+            slots = list(range(len(entries)))
+            self._ids = [entry.id for entry in entries]
+        else:
+            slots = [self._slot() for _ in entries]
+            for slot, entry in zip(slots, entries, strict=True):
+                self._ids[slot] = entry.id
+                self._postings.add(slot, entry.texts)
+        known = dict(zip((entry.id for entry in entries), slots, strict=True))
+        self._slots.update(known)
+        self._revisions = grown(self._revisions, len(self._ids))
+        self._revisions[slots] = [entry.revision for entry in entries]
+        self._facets.put(slots, entries)
+        for block in blocks:
+            self._add_vectors(block, known)
+
+    def _add_vectors(self, block: Block, slots: Mapping[str, int]) -> None:
+        mine = [number for number, (memory, _) in enumerate(block.owners) if memory in slots]
+        if not mine:
+            return
+        matrix = np.frombuffer(block.data, dtype="<f4").reshape(-1, block.dimension)
+        owners = block.owners
+        if len(mine) < len(owners):
+            matrix, owners = matrix[mine], [owners[number] for number in mine]
+        if block.dimension not in self._dense:
+            self._dense[block.dimension] = _Dense(Vectors(block.dimension))
+        places = [place for _, place in owners]
+        self._dense[block.dimension].add(matrix, [slots[memory] for memory, _ in owners], places)
+
+    def remove(self, memories: Iterable[str]) -> None:
+        """Forgets those of these memories that are there."""
+        slots = [slot for memory in memories if (slot := self._slots.pop(memory, None)) is not None]
+        if not slots:
+            return
+        gone = np.zeros(len(self._ids), np.bool_)
+        gone[slots] = True
+        for dense in self._dense.values():
+            dense.remove(gone)
+        for slot in slots:
+            self._ids[slot] = ""
+            self._postings.remove(slot)
+        self._facets.free(slots)
+        self._free += slots
+
+    def search(
+        self,
+        query: Sequence[Term],
+        vector: np.ndarray | None,
+        *,
+        filters: Filters = ALL,
+        limit: int = 10,
+        floor: float = FLOOR,
+        recipe: Recipe = adaptive,
+    ) -> list[Found]:
+        """The `limit` most relevant memories, best first; those below `floor` are not related."""
+        among = self._facets.among(filters)
+        words = _best(self._postings.search(query, among), max(_NEAREST, limit))
+        near = self._nearest(vector, among, words.documents, max(_NEAREST, 2 * limit))
+        slots = np.union1d(near.slots, words.documents)
+        cosines, share, coverage = np.full((3, len(slots)), [[np.nan], [0.0], [0.0]])
+        nearest = np.searchsorted(slots, near.slots)
+        cosines[nearest] = near.cosines
+        at = np.searchsorted(slots, words.documents)
+        share[at], coverage[at] = words.share, words.coverage
+        relevance = recipe(cosines, share, coverage, mean=near.mean, floor=floor)
+        order = np.lexsort((slots, -relevance))[:limit]
+        places = dict(zip(near.slots.tolist(), near.places.tolist(), strict=True))
+        return [
+            Found(self._ids[slot], int(self._revisions[slot]), value, places.get(slot))
+            for slot, value in zip(slots[order].tolist(), relevance[order].tolist(), strict=True)
+            if value > 0
+        ]
+
+    def _nearest(
+        self, vector: np.ndarray | None, among: Mask | None, also: npt.NDArray[np.integer], count: int
+    ) -> _Near:
+        """The memories of the nearest vectors, and those of the slots `also`."""
+        dense = self._dense.get(vector.size) if vector is not None else None
+        if vector is None or dense is None or not len(dense.vectors):
+            return _FAR
+        size = len(self._ids)
+        wanted = None if among is None else dense.mask(among[:size])
+        rows, cosines = dense.vectors.nearest(vector, count, wanted)
+        named = np.zeros(size, np.bool_)
+        named[also] = True
+        more = np.flatnonzero(dense.mask(named))
+        rows = np.concatenate((rows, more))
+        cosines = np.concatenate((cosines, dense.vectors.cosines(vector, more)))
+        order = np.argsort(-cosines, kind="stable")
+        owners, first = np.unique(dense.owners[rows[order]], return_index=True)
+        best = order[first[owners > 0]]
+        slots = owners[owners > 0] - 1
+        return _Near(slots, cosines[best], dense.places[rows[best]], dense.vectors.mean(vector))
+
+    def _slot(self) -> int:
+        if self._free:
+            return self._free.pop()
+        self._ids.append("")
+        return len(self._ids) - 1
+
+
+def _best(words: Keywords, most: int) -> Keywords:
+    """Those of the highest share."""
+    if len(words.documents) <= most:
+        return words
+    kept = np.argpartition(-words.share, most)[:most]
+    return Keywords(words.documents[kept], words.share[kept], words.coverage[kept])
