@@ -1,13 +1,33 @@
 """`thoughtcycle memories`: what is kept, where it comes from, and what a person may do with it."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from thoughtcycle.cli.opening import with_memory
-from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported
-from thoughtcycle.memory.records import Access, JournalEntry, MemoryRecord, Status, UndoResult
+from thoughtcycle.cli.options import (
+    TEXTS,
+    Db,
+    Flag,
+    Json,
+    User,
+    check_names,
+    check_time,
+    one_line,
+    put_json,
+    reported,
+)
+from thoughtcycle.memory.records import (
+    Access,
+    JournalEntry,
+    Kind,
+    Layer,
+    MemoryHit,
+    MemoryRecord,
+    Status,
+    UndoResult,
+)
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 if TYPE_CHECKING:
@@ -19,6 +39,7 @@ app = typer.Typer(help=TEXTS["help.memories"], no_args_is_help=True)
 Id = Annotated[str, typer.Argument(help=TEXTS["argument.id"])]
 Ids = Annotated[list[str], typer.Argument(help=TEXTS["argument.id"])]
 Limit = Annotated[int, typer.Option("--limit", min=1, help=TEXTS["option.limit"])]
+At = Annotated[str | None, typer.Option("--at", help=TEXTS["option.at"])]
 
 EVERY: tuple[Status, ...] = ("active", "archived", "superseded", "hidden")
 
@@ -70,15 +91,19 @@ def list_(
     as_json: Json = False,
     every: Annotated[bool, Flag("--all", help=TEXTS["option.all"])] = False,
     status: Annotated[list[str] | None, typer.Option("--status", help=TEXTS["option.status"])] = None,
+    at: At = None,
     limit: Limit = 100,
 ) -> None:
     for name in status or ():
         if name not in EVERY:
             raise InputRefused("unknown_status", status=repr(name), known=", ".join(EVERY))
     statuses = EVERY if every else tuple(known for known in EVERY if known in (status or ["active"]))
-    _print(
-        with_memory(db, user, lambda memory, who: memory.list(who, statuses=statuses, limit=limit)), as_json
-    )
+    then = check_time(at, "--at")
+
+    def work(memory: "Memory", who: str) -> Awaitable[list[MemoryRecord]]:
+        return memory.list(who, statuses=statuses, at=then, limit=limit)
+
+    _print(with_memory(db, user, work), as_json)
 
 
 @app.command(help=TEXTS["help.search"])
@@ -89,8 +114,30 @@ def search(
     db: Db = None,
     as_json: Json = False,
     limit: Limit = 5,
+    kinds: Annotated[list[str] | None, typer.Option("--kind", help=TEXTS["option.kind"])] = None,
+    layers: Annotated[list[str] | None, typer.Option("--layer", help=TEXTS["option.layer"])] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", help=TEXTS["option.tag"])] = None,
+    since: Annotated[str | None, typer.Option("--since", help=TEXTS["option.since"])] = None,
+    until: Annotated[str | None, typer.Option("--until", help=TEXTS["option.until"])] = None,
+    at: At = None,
+    archived: Annotated[bool, Flag("--archived", help=TEXTS["option.archived"])] = False,
+    recipe: Annotated[str, typer.Option("--recipe", help=TEXTS["option.recipe"])] = "adaptive",
 ) -> None:
-    hits = with_memory(db, user, lambda memory, who: memory.search(who, query, limit=limit))
+    options: dict[str, Any] = {
+        "kinds": check_names(kinds, get_args(Kind), "--kind"),
+        "layers": check_names(layers, get_args(Layer), "--layer"),
+        "tags": tags,
+        "since": check_time(since, "--since"),
+        "until": check_time(until, "--until"),
+        "at": check_time(at, "--at"),
+        "include": ("facts", "archived") if archived else ("facts",),
+        "recipe": recipe,
+    }
+
+    def work(memory: "Memory", who: str) -> Awaitable[list[MemoryHit]]:
+        return memory.search(who, query, limit=limit, **options)
+
+    hits = with_memory(db, user, work)
     if as_json:
         for hit in hits:
             put_json(

@@ -5,7 +5,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 from unicodedata import category
@@ -107,6 +108,25 @@ def check_language(language: str) -> str:
     if language not in ("auto", *LANGUAGES):
         raise InputRefused("unknown_language", language=repr(language))
     return language
+
+
+def check_time(text: str | None, option: str) -> datetime | None:
+    """A day or a moment in ISO 8601, UTC where it names no zone; InputRefused for anything else."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputRefused("bad_option", option=option, value=repr(text), expected="2026-12-31") from None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def check_names(given: list[str] | None, known: Sequence[str], option: str) -> list[str] | None:
+    """`given`, when all of it is known; InputRefused otherwise."""
+    for name in given or ():
+        if name not in known:
+            raise InputRefused("bad_option", option=option, value=repr(name), expected=" | ".join(known))
+    return given or None
 
 
 def put_json(value: Any) -> None:

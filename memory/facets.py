@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thoughtcycle.memory.postings import grown
-from thoughtcycle.memory.records import Kind, Layer, MemoryRecord
+from thoughtcycle.memory.records import Kind, Layer, MemoryRecord, Status
 from thoughtcycle.memory.storage.base import Entry
 
 _KINDS: dict[Kind | None, int] = {None: 1, **{kind: n for n, kind in enumerate(get_args(Kind), 2)}}
@@ -45,6 +45,8 @@ class Filters:
 
 
 ALL = Filters()
+BELIEVED: tuple[Status, ...] = ("active", "archived", "superseded")
+"""Statuses of what was believed at some time; archiving takes nothing back."""
 
 
 def aware(at: Time) -> Time:
@@ -103,9 +105,9 @@ class Facets:
             return None
         mask = self._kinds > 0
         if filters.kinds is not None:
-            mask &= np.isin(self._kinds, [_KINDS[kind] for kind in filters.kinds])
+            mask &= np.isin(self._kinds, [_KINDS.get(kind, -1) for kind in filters.kinds])
         if filters.layers is not None:
-            mask &= np.isin(self._layers, [_LAYERS[layer] for layer in filters.layers])
+            mask &= np.isin(self._layers, [_LAYERS.get(layer, -1) for layer in filters.layers])
         if filters.since is not None:
             mask &= self._times >= filters.since.timestamp()
         if filters.until is not None:

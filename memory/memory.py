@@ -20,6 +20,7 @@ from thoughtcycle.memory.changes import (
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.exporting import Exporting
+from thoughtcycle.memory.facets import BELIEVED, aware, valid_at
 from thoughtcycle.memory.life import Life
 from thoughtcycle.memory.provenance import Explaining
 from thoughtcycle.memory.records import (
@@ -218,11 +219,20 @@ class Memory(Transcript, Explaining, Life, Exporting):
         user: str,
         *,
         statuses: Collection[Status] = _ACTIVE,
+        at: datetime | None = None,
         limit: int | None = None,
         offset: int = 0,
     ) -> Records:
-        """The user's memories of these statuses, the last changed first."""
-        return await self._storage.listing(owned(user), statuses, limit=limit, offset=offset)
+        """The user's memories of these statuses, the last changed first.
+
+        `at`: instead what was believed then, former versions included and whatever is archived by now; this
+        reads all memories of the user. A time without a zone is UTC.
+        """
+        if at is None:
+            return await self._storage.listing(owned(user), statuses, limit=limit, offset=offset)
+        kept = await self._storage.listing(owned(user), BELIEVED, limit=None, offset=0)
+        then = [record for record in kept if valid_at(record, aware(at))]
+        return then[offset:][:limit]
 
     async def history(self, user: str, id: str) -> Entries:
         """All changes of a memory, oldest first; [] when this user has none of this id."""

@@ -151,6 +151,17 @@ def rerank(relevance: float, record: MemoryRecord, now: datetime) -> float:
     return relevance * (0.7 + 0.3 * strength(record, now)) * (0.85 + 0.15 * recency)
 
 
+def layered(
+    priority: float, age: timedelta, similarity: float, accesses: int, *, half_life: timedelta = HALF_LIFE
+) -> float:
+    """LM-4: priority × (0.4·recency + 0.4·similarity + 0.2·ln(accesses + 1)/10), at most 10.
+
+    Recency is `exp(-ln 2 · age / half_life)`; `priority` 1…10, `similarity` 0…1, `accesses` how often found.
+    """
+    recency = exp(-log(2) * max(timedelta(0), age) / half_life)
+    return min(10.0, priority * (0.4 * recency + 0.4 * similarity + 0.2 * log(accesses + 1) / 10))
+
+
 def best_key(query: Iterable[Term], keys: Sequence[str]) -> str | None:
     """The first search key that shares most words with the query; None when none shares any."""
     wanted = list(query)

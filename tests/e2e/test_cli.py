@@ -43,6 +43,10 @@ def test_memories_are_listed_found_shown_edited_deleted_and_brought_back(filled:
     listed = [json.loads(line) for line in run("memories", "list", "--json", db=filled).stdout.splitlines()]
     herb = next(record for record in listed if "coentro" in record["content"])
     assert "coentro" in run("memories", "search", "coentro", db=filled).stdout
+    assert "coentro" not in run("memories", "search", "coentro", "--kind", "bio", db=filled).stdout
+    assert "coentro" not in run("memories", "list", "--at", "2020-01-01", db=filled).stdout
+    for bad in (("--kind", "x"), ("--layer", "x"), ("--since", "x"), ("--at", "x"), ("--recipe", "x")):
+        assert "x" in refused(run("memories", "search", "coentro", *bad, db=filled))
     shown = run("memories", "show", herb["id"][:10], db=filled).stdout
     assert "odeio coentro" in shown and "guardada" in shown
     assert run("memories", "edit", herb["id"], "Odeia coentro cru", db=filled).returncode == 0

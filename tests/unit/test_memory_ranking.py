@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from math import nan
+from math import log, nan
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from thoughtcycle.memory.ranking import (
     dense_evidence,
     fuse,
     idf,
+    layered,
     rerank,
     spread,
     strength,
@@ -144,3 +145,24 @@ def test_weight_and_recency_are_bounded(weight: float, days: int, expected: floa
 )
 def test_the_key_that_matched(query: str, expected: str | None) -> None:
     assert best_key(terms(query), ("Odeia coentro", "dieta", "diet")) == expected
+
+
+@pytest.mark.spec("LM-4")
+@pytest.mark.parametrize(
+    ("priority", "days", "similarity", "accesses", "expected"),
+    [
+        (10, 0, 1.0, 0, 8.0),
+        (10, 30, 1.0, 0, 6.0),
+        (5, 60, 0.5, 0, 1.5),
+        (1, 0, 0.0, 0, 0.4),
+        (6, 30, 0.5, 9, 6 * (0.2 + 0.2 + 0.02 * log(10))),
+        (10, 0, 1.0, 10**9, 8 + 2 * log(10**9 + 1) / 10),
+        (10, 0, 1.0, 10**20, 10.0),
+        (10, -5, 1.0, 0, 8.0),
+    ],
+)
+def test_relevance_within_a_layer(
+    priority: float, days: float, similarity: float, accesses: int, expected: float
+) -> None:
+    found = layered(priority, timedelta(days=days), similarity, accesses)
+    assert found == pytest.approx(min(10.0, expected))
