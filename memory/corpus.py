@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ from thoughtcycle.memory.facets import ALL, Facets, Filters, Mask
 from thoughtcycle.memory.postings import Postings, grown
 from thoughtcycle.memory.ranking import FLOOR, Keywords
 from thoughtcycle.memory.recipes import Recipe, adaptive
+from thoughtcycle.memory.settled import Settled
 from thoughtcycle.memory.storage.base import Block, Entry
 from thoughtcycle.memory.vectors import Vectors
 from thoughtcycle.memory.words import Term
@@ -51,6 +53,21 @@ class _Dense:
         rows = np.flatnonzero(self.mask(gone))
         self.vectors.remove(rows.tolist())
         self.owners[rows] = 0
+
+    def saved(self) -> dict[str, Any]:
+        """Copies of the rows that are in use."""
+        used = np.flatnonzero(self.owners[: self.vectors.size])
+        return {
+            "rows": self.vectors.rows(used),
+            "owners": self.owners[used],
+            "places": self.places[used],
+        }
+
+    @classmethod
+    def loaded(cls, dimension: int, saved: Mapping[str, Any]) -> "_Dense":
+        dense = cls(Vectors(dimension), saved["owners"], saved["places"])
+        dense.vectors.add(saved["rows"])
+        return dense
 
     def mask(self, slots: Mask) -> Mask:
         """Which rows are of these slots."""
@@ -147,6 +164,32 @@ class Corpus:
             self._postings.remove(slot)
         self._facets.free(slots)
         self._free += slots
+
+    def saved(self) -> dict[str, Any]:
+        """A copy of all that is known, for `loaded`."""
+        size = len(self._ids)
+        return {
+            "ids": list(self._ids),
+            "revisions": self._revisions[:size].copy(),
+            "facets": self._facets.saved(size),
+            "postings": self._postings.settled(size).saved(),
+            "dense": {str(dimension): dense.saved() for dimension, dense in self._dense.items()},
+        }
+
+    @classmethod
+    def loaded(cls, saved: Mapping[str, Any]) -> "Corpus":
+        """The corpus of which `saved` tells; takes over its arrays."""
+        corpus = cls()
+        corpus._ids = saved["ids"]
+        corpus._slots = dict(zip(saved["ids"], range(len(saved["ids"])), strict=True))
+        if "" in corpus._slots:
+            corpus._free = [slot for slot, id in enumerate(corpus._ids) if not id]
+            del corpus._slots[""]
+        corpus._revisions = saved["revisions"]
+        corpus._facets = Facets.loaded(saved["facets"])
+        corpus._postings = Postings(Settled(**saved["postings"]), gone=corpus._free)
+        corpus._dense = {int(size): _Dense.loaded(int(size), dense) for size, dense in saved["dense"].items()}
+        return corpus
 
     def search(
         self,

@@ -12,6 +12,8 @@ from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.message_shelf import MessageShelf
 from thoughtcycle.memory.reading import Reading
 from thoughtcycle.memory.records import MemoryRecord, as_text
+from thoughtcycle.memory.shelf import BUDGET
+from thoughtcycle.memory.snapshots import Snapshots
 from thoughtcycle.memory.spaces import Spaces
 from thoughtcycle.memory.storage.base import Conflict, Storage, Write
 from thoughtcycle.memory.words import identity
@@ -28,7 +30,13 @@ class Engine:
     """Holds the open handles; its parts are `Transcript`, `Searching` and `Memory`."""
 
     def __init__(
-        self, storage: Storage, *, embeddings: Embedder | None, clock: Callable[[], datetime]
+        self,
+        storage: Storage,
+        *,
+        embeddings: Embedder | None,
+        clock: Callable[[], datetime],
+        snapshots: Snapshots | None = None,
+        index_bytes: int = BUDGET,
     ) -> None:
         """`storage` is open and stays the caller's; without `embeddings` only words are searched."""
         self._storage = storage
@@ -37,8 +45,8 @@ class Engine:
         self._model = embeddings.name if embeddings is not None else None
         self._reading = Reading(storage)
         self._accesses = AccessCounter(storage)
-        self._spaces = Spaces(storage, self._model)
-        self._talks = MessageShelf(storage, embeddings, self._spaces)
+        self._spaces = Spaces(storage, self._model, index_bytes, snapshots)
+        self._talks = MessageShelf(storage, embeddings, self._spaces, index_bytes)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def _change(self, user: str, plan: Plan[R]) -> tuple[dict[str, MemoryRecord], R]:
@@ -57,6 +65,8 @@ class Engine:
                         raise
                 else:
                     self._reading.forget(user, [record.id for record in stored])
+                    if any(record.status == "erased" for record in stored):
+                        await self._spaces.drop_snapshot(user)
                     return {record.id: record for record in stored}, told
         raise AssertionError("unreachable")
 

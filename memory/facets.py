@@ -1,10 +1,10 @@
 """What a search can be narrowed to: kind, layer, tag, time; on documents and, as arrays, inside an index."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -86,9 +86,7 @@ class Facets:
         self._times[places] = [entry.said.timestamp() for entry in entries]
         for slot, entry in zip(slots, entries, strict=True):
             if entry.tags:
-                self._tagged[slot] = entry.tags
-                for tag in entry.tags:
-                    self._tags[tag].add(slot)
+                self._tag(slot, entry.tags)
 
     def free(self, slots: Iterable[int]) -> None:
         """Forgets these slots."""
@@ -98,6 +96,29 @@ class Facets:
                 self._tags[tag].discard(slot)
                 if not self._tags[tag]:
                     del self._tags[tag]
+
+    def saved(self, size: int) -> dict[str, Any]:
+        """A copy of what is known of slots 0 to `size`, for `loaded`."""
+        return {
+            "kinds": grown(self._kinds, size)[:size].copy(),
+            "layers": grown(self._layers, size)[:size].copy(),
+            "times": grown(self._times, size)[:size].copy(),
+            "tags": {str(slot): list(tags) for slot, tags in self._tagged.items()},
+        }
+
+    @classmethod
+    def loaded(cls, saved: Mapping[str, Any]) -> "Facets":
+        """The facets of which `saved` tells; takes over its arrays."""
+        facets = cls()
+        facets._kinds, facets._layers, facets._times = saved["kinds"], saved["layers"], saved["times"]
+        for slot, tags in saved["tags"].items():
+            facets._tag(int(slot), tuple(tags))
+        return facets
+
+    def _tag(self, slot: int, tags: tuple[str, ...]) -> None:
+        self._tagged[slot] = tags
+        for tag in tags:
+            self._tags[tag].add(slot)
 
     def among(self, filters: Filters) -> Mask | None:
         """Which slots count; None: all."""

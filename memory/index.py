@@ -1,7 +1,8 @@
 """A space's derived index: active memories and, apart, archived ones; a cache made from documents alone."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,8 @@ class SpaceIndex:
 
     def __init__(self) -> None:
         self.number = 0
+        self.unsaved = 0
+        """Memories that changed since a snapshot was made."""
         self.hidden: dict[str, str | None] = {}
         """Ids of hidden memories, with the reason."""
         self.active, self.archived = Corpus(), Corpus()
@@ -45,6 +48,7 @@ class SpaceIndex:
     def apply(self, feed: Feed) -> None:
         """Brings the index up to `feed.number`: each memory in the feed replaces what was known of it."""
         changed = [entry.id for entry in feed.entries]
+        self.unsaved += len(changed)
         for status, corpus in (("active", self.active), ("archived", self.archived)):
             corpus.remove(changed)
             entries = [entry for entry in feed.entries if entry.status == status]
@@ -55,6 +59,23 @@ class SpaceIndex:
             if entry.status == "hidden":
                 self.hidden[entry.id] = entry.reason
         self.number = feed.number
+
+    def saved(self) -> dict[str, Any]:
+        """A copy of all that is known, for `loaded`."""
+        return {
+            "number": self.number,
+            "hidden": dict(self.hidden),
+            "active": self.active.saved(),
+            "archived": self.archived.saved(),
+        }
+
+    @classmethod
+    def loaded(cls, saved: Mapping[str, Any]) -> "SpaceIndex":
+        """The index of which `saved` tells; takes over its arrays."""
+        index = cls()
+        index.number, index.hidden = saved["number"], dict(saved["hidden"])
+        index.active, index.archived = Corpus.loaded(saved["active"]), Corpus.loaded(saved["archived"])
+        return index
 
     def search(
         self,

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,8 +35,11 @@ from thoughtcycle.memory.records import (
     UndoResult,
     utc_now,
 )
+from thoughtcycle.memory.shelf import BUDGET
+from thoughtcycle.memory.snapshots import Snapshots
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.storage.factory import open_storage
+from thoughtcycle.memory.storage.url import parse_url
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.undoing import UndoSearch, is_version, same_content, undone
 from thoughtcycle.memory.words import identity
@@ -57,17 +61,28 @@ class Memory(Transcript, Explaining, Life, Exporting):
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, url: str, *, embeddings: Embedder | None, clock: Callable[[], datetime] = utc_now
+        cls,
+        url: str,
+        *,
+        embeddings: Embedder | None,
+        clock: Callable[[], datetime] = utc_now,
+        snapshots: Path | None = None,
+        index_bytes: int = BUDGET,
     ) -> AsyncIterator["Memory"]:
         """Opens the database that `url` names, creates what is missing, and closes it on leaving.
 
+        `snapshots`: a folder where large indexes leave a copy, from which the next process starts faster.
+        `index_bytes`: memory that the indexes of all users may take, and as much again those of messages.
         Raises InputRefused when `url` is not understood, StorageFailed when the database cannot be used.
         """
         async with open_storage(url) as storage:
-            memory = cls(storage, embeddings=embeddings, clock=clock)
+            name = embeddings.name if embeddings is not None else None
+            kept = Snapshots(snapshots, parse_url(url).place, name) if snapshots is not None else None
+            memory = cls(storage, embeddings=embeddings, clock=clock, snapshots=kept, index_bytes=index_bytes)
             try:
                 yield memory
             finally:
+                await memory._spaces.close()
                 await memory._accesses.close()
 
     async def save(

@@ -45,8 +45,8 @@ class Postings:
     What was built at once stays in its arrays; a form's column is copied out of them when it changes.
     """
 
-    def __init__(self, settled: Settled | None = None) -> None:
-        """`settled` holds documents 0, 1, … from the beginning."""
+    def __init__(self, settled: Settled | None = None, gone: Sequence[int] = ()) -> None:
+        """`settled` holds documents 0, 1, … from the beginning, those that are `gone` left out."""
         self._columns: dict[str, _Column] = {}
         self._forms: dict[int, tuple[str, ...]] = {}
         """Of each document that was added by itself."""
@@ -61,7 +61,9 @@ class Postings:
             self._vocabulary = dict(zip(settled.names, range(len(settled.names)), strict=True))
             self._there = np.ones(len(settled.lengths), np.bool_)
             self._lengths = settled.lengths.copy()
-            self._total, self._size = float(settled.lengths.sum(dtype=np.float64)), len(settled.lengths)
+            self._there[list(gone)] = False
+            self._total = float(settled.lengths.sum(dtype=np.float64))
+            self._size = len(settled.lengths) - len(gone)
 
     @classmethod
     def built(cls, documents: Iterable[Sequence[str]]) -> "Postings":
@@ -152,9 +154,7 @@ class Postings:
         held = np.repeat(np.arange(len(names)), many)
         holders = np.concatenate([NOBODY[0], *(documents for documents, _ in columns)]).astype(np.int64)
         counts = np.concatenate([NOBODY[1], *(counts for _, counts in columns)]).astype(np.int64)
-        order = np.argsort(holders, kind="stable")
-        lengths = self.lengths(size).copy()
-        return arranged(names, holders[order], held[order], counts[order], lengths)
+        return arranged(names, holders, held, counts, self.lengths(size).copy())
 
     def _column(self, form: str) -> tuple[Documents, Numbers] | None:
         """Views of a form's documents and counts, valid until the next change."""

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,10 @@ class Settled:
     lengths: Floats
     """Words of each document."""
 
+    def saved(self) -> dict[str, Any]:
+        """By the names of the fields."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     @property
     def nbytes(self) -> int:
         """Memory of the arrays and, about, of the names."""
@@ -71,19 +76,19 @@ def settle(documents: Iterable[Sequence[str]]) -> Settled:
     """
     table = _Table()
     said, owners, size = _said(documents, table)
-    many = np.array([len(forms) for forms in table.forms], np.int64)
+    each = np.array([len(forms) for forms in table.forms], np.int64)
     flat = np.fromiter(chain.from_iterable(table.forms), np.int64)
-    kept = many[said] > 0
+    kept = each[said] > 0
     said, owners = said[kept], owners[kept]
     lengths = np.bincount(owners, minlength=size).astype(np.float32)
-    # Each said word once per form: the forms of word w are flat[first[w] : first[w] + many[w]].
-    first = np.cumsum(many) - many
-    times = many[said]
+    # Each said word once per form: the forms of word w are flat[first[w] : first[w] + each[w]].
+    first = np.cumsum(each) - each
+    times = each[said]
     offsets = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
     forms = flat[np.repeat(first[said], times) + offsets]
-    pairs, counts = np.unique(np.repeat(owners, times) * len(table.numbers) + forms, return_counts=True)
-    holders, held = np.divmod(pairs, max(len(table.numbers), 1))
-    return arranged(list(table.numbers), holders, held, counts, lengths)
+    many = max(len(table.numbers), 1)
+    pairs, counts = np.unique(np.repeat(owners, times) * many + forms, return_counts=True)
+    return arranged(list(table.numbers), *np.divmod(pairs, many), counts, lengths)
 
 
 def _said(documents: Iterable[Sequence[str]], table: _Table) -> tuple[Longs, Longs, int]:
@@ -101,11 +106,12 @@ def _said(documents: Iterable[Sequence[str]], table: _Table) -> tuple[Longs, Lon
 
 
 def arranged(names: list[str], holders: Longs, held: Longs, counts: Longs, lengths: Floats) -> Settled:
-    """Postings of (document, form, count) triples that are sorted by document."""
-    size = max(len(lengths), 1)
-    # One sort of plain numbers is many times faster than one that says in which order they come.
+    """Postings of (document, form, count) triples in any order."""
+    size, many = max(len(lengths), 1), max(len(names), 1)
+    # Sorting plain numbers is many times faster than finding out in which order they come.
     packed = np.sort(((held * size + holders) << _COUNT_BITS) | np.minimum(counts, _MOST_COUNTED))
     by_form, documents = np.divmod(packed >> _COUNT_BITS, size)
+    holders, held = np.divmod(np.sort(holders * many + held), many)
     return Settled(
         names,
         _bounds(by_form, len(names)),

@@ -84,6 +84,11 @@ class Vectors:
         matrix = self._matrix()
         return (matrix if rows is None else matrix[rows]) @ vector
 
+    def rows(self, numbers: Rows) -> Row:
+        """Copies of these rows."""
+        found: Row = self._matrix()[numbers]
+        return found
+
     def mean(self, vector: Row) -> float:
         """The query's mean cosine; 0.0 while there are too few to tell."""
         return float(vector @ self._sum) / len(self) if len(self) >= MANY else 0.0

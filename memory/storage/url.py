@@ -22,6 +22,11 @@ class DatabaseUrl:
     path: Path | None = None
     """The file of a SQLite database; None for any other kind."""
 
+    @property
+    def place(self) -> str:
+        """What tells this database from others: the whole path of its file, or its address."""
+        return str(self.path.absolute()) if self.path is not None else self.shown
+
 
 def parse_url(url: str) -> DatabaseUrl:
     """`sqlite:///relative.db`, `sqlite:////absolute.db`, `mongodb://…` or `mongodb+srv://…`.
