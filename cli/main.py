@@ -12,7 +12,7 @@ import typer
 from pydantic import SecretStr
 
 from thoughtcycle.cli import eval as evaluations
-from thoughtcycle.cli import memories, users
+from thoughtcycle.cli import memories, users, work
 from thoughtcycle.cli.options import (
     TEXTS,
     Db,
@@ -32,6 +32,8 @@ app = typer.Typer(
 app.add_typer(memories.app, name="memories")
 app.add_typer(evaluations.app, name="eval")
 app.add_typer(users.app)
+app.command("worker", help=TEXTS["help.worker"])(work.worker)
+app.add_typer(work.app, name="jobs")
 
 
 def _show_version(wanted: bool) -> None:

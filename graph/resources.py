@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -11,6 +11,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.settings import Settings, load_settings
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.upkeep import upkeep
+from thoughtcycle.memory.worker import Worker
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind
@@ -18,6 +20,9 @@ from thoughtcycle.mind.roles import ROLES, ModelSettings
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.prompts.errors import InputRefused
+
+QUIET_SECONDS = 3.0
+"""How long a new process answers before its worker begins: the first reply comes first."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,16 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
         if isinstance(mind, LLMMind):
             opening.push_async_callback(mind.aclose)
         services = Services(memory, mind, settings.limits, settings.user, settings.language or "pt")
+        worker = Worker(memory.queue, upkeep(memory))
+        opening.push_async_callback(_stop, asyncio.create_task(worker.run(after=QUIET_SECONDS)))
         stack.push_async_exit(opening.pop_all())
     return Resources(settings, services, checkpointer)
+
+
+async def _stop(working: "asyncio.Task[None]") -> None:
+    working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
 
 
 def build_mind(models: ModelSettings) -> Mind:

@@ -10,6 +10,7 @@ from thoughtcycle.memory.accesses import AccessCounter
 from thoughtcycle.memory.changes import Keys
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.message_shelf import MessageShelf
+from thoughtcycle.memory.queue import Queue
 from thoughtcycle.memory.reading import Reading
 from thoughtcycle.memory.records import MemoryRecord, as_text
 from thoughtcycle.memory.shelf import BUDGET
@@ -47,6 +48,10 @@ class Engine:
         self._accesses = AccessCounter(storage)
         self._spaces = Spaces(storage, self._model, index_bytes, snapshots)
         self._talks = MessageShelf(storage, embeddings, self._spaces, index_bytes)
+        self.queue = Queue(storage, clock)
+        """Work that nobody waits for."""
+        self._spaces = Spaces(storage, self._model)
+        self._talks = MessageShelf(storage, embeddings, self._spaces)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def _change(self, user: str, plan: Plan[R]) -> tuple[dict[str, MemoryRecord], R]:

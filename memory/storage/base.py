@@ -19,6 +19,7 @@ from thoughtcycle.memory.records import (
     Status,
     Vector,
 )
+from thoughtcycle.memory.storage.job_port import JobStorage
 from thoughtcycle.memory.storage.whole_user import WholeUser
 from thoughtcycle.prompts.errors import StorageFailed
 
@@ -145,7 +146,7 @@ class Walk:
             self.next = cycle.parent
 
 
-class Storage(WholeUser):
+class Storage(WholeUser, JobStorage):
     """Documents, vectors, journal and transcript of all users.
 
     Every method that names a space or a user touches nothing of another one. All raise StorageFailed when

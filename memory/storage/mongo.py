@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 from pymongo.errors import DocumentTooLarge
 
+from thoughtcycle.memory.jobs import Job, JobState
 from thoughtcycle.memory.records import (
     Access,
     Conversation,
@@ -22,6 +23,7 @@ from thoughtcycle.memory.records import (
 from thoughtcycle.memory.storage import (
     mongo_accesses,
     mongo_commit,
+    mongo_jobs,
     mongo_memories,
     mongo_transcript,
     mongo_users,
@@ -163,6 +165,20 @@ class MongoStorage(Storage):
 
     async def rename(self, user: str, chat: str, title: str | None) -> bool:
         return await self._write(mongo_users.rename(self._db, user, chat, title))
+
+    async def put_job(self, job: Job) -> bool:
+        return await self._write(mongo_jobs.put(self._db, job))
+
+    async def free_jobs(self, now: datetime, kinds: Collection[str], *, limit: int) -> list[Job]:
+        return await self._run(mongo_jobs.free(self._db, now, kinds, limit))
+
+    async def change_job(self, before: Job, after: Job | None) -> bool:
+        return await self._write(mongo_jobs.change(self._db, before, after))
+
+    async def jobs(
+        self, users: Collection[str], states: Collection[JobState], *, limit: int | None = None
+    ) -> list[Job]:
+        return await self._run(mongo_jobs.listing(self._db, users, states, limit))
 
     async def _write(self, work: Coroutine[Any, Any, T], turn: asyncio.Lock | None = None) -> T:
         """Runs to the end even when the caller is cancelled; `turn` spares writers of one loop a race."""

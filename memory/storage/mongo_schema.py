@@ -41,6 +41,10 @@ MIGRATIONS: Sequence[Sequence[Index]] = (
         Index("message_vectors", ("cycle",)),
     ),
     (Index("accesses", ("memoriesId",)),),
+    (
+        Index("jobs", ("free",)),
+        Index("jobs", ("user_id", "state")),
+    ),
 )
 
 

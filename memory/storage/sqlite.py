@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
+from thoughtcycle.memory.jobs import Job, JobState
 from thoughtcycle.memory.records import (
     Access,
     Conversation,
@@ -20,7 +21,13 @@ from thoughtcycle.memory.records import (
     Status,
     Vector,
 )
-from thoughtcycle.memory.storage import sqlite_accesses, sqlite_memories, sqlite_transcript, sqlite_users
+from thoughtcycle.memory.storage import (
+    sqlite_accesses,
+    sqlite_jobs,
+    sqlite_memories,
+    sqlite_transcript,
+    sqlite_users,
+)
 from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
@@ -165,6 +172,20 @@ class SqliteStorage(Storage):
 
     async def rename(self, user: str, chat: str, title: str | None) -> bool:
         return await self._write(sqlite_users.rename, user, chat, title)
+
+    async def put_job(self, job: Job) -> bool:
+        return await self._write(sqlite_jobs.put, job)
+
+    async def free_jobs(self, now: datetime, kinds: Collection[str], *, limit: int) -> list[Job]:
+        return await self._read(sqlite_jobs.free, now, kinds, limit)
+
+    async def change_job(self, before: Job, after: Job | None) -> bool:
+        return await self._write(sqlite_jobs.change, before, after)
+
+    async def jobs(
+        self, users: Collection[str], states: Collection[JobState], *, limit: int | None = None
+    ) -> list[Job]:
+        return await self._read(sqlite_jobs.listing, users, states, limit)
 
     async def _read(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs

@@ -103,6 +103,18 @@ MIGRATIONS: Sequence[str] = (
     """,
     """
     CREATE INDEX vectors_space ON vectors (space, model);
+    CREATE TABLE jobs (
+        id TEXT PRIMARY KEY,
+        user TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        state TEXT NOT NULL,
+        due REAL NOT NULL,
+        free REAL,
+        revision INTEGER NOT NULL,
+        document TEXT NOT NULL
+    );
+    CREATE INDEX jobs_free ON jobs (free) WHERE free IS NOT NULL;
+    CREATE INDEX jobs_user ON jobs (user, state);
     """,
 )
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from support.memories import START, record, said, step, vector
+from thoughtcycle.memory.jobs import claimed, failed, new_job
 from thoughtcycle.memory.records import (
     Access,
     Conversation,
@@ -410,3 +411,39 @@ class StorageConformance:
         assert kept is not None
         assert kept.message.text == text
         assert await storage.records("a", ["a", short]) == []
+
+    async def test_a_job_is_put_once_and_changed_by_one_only(self, storage: Storage) -> None:
+        job = new_job("sum", "x\0'", user="ana", due=START, cycle="c1")
+        assert [await storage.put_job(one) for one in (job, job.model_copy(update={"kind": "mul"}))] == [
+            True,
+            False,
+        ]
+        mine = claimed(job, START, timedelta(minutes=1))
+        assert [await storage.change_job(job, mine), await storage.change_job(job, mine)] == [True, False]
+        assert await storage.jobs(["ana"], ["running"]) == [mine]
+        assert not await storage.change_job(mine.model_copy(update={"user": "bia"}), None)
+        assert await storage.change_job(mine, None)
+        assert not await storage.change_job(mine, None)
+        assert await storage.jobs(["ana"], ["waiting", "running", "dead"]) == []
+
+    async def test_free_jobs_are_due_or_left_behind(self, storage: Storage) -> None:
+        minute = timedelta(minutes=1)
+        late, soon, other = (
+            new_job(kind, name, user=user, due=START + minute * due)
+            for kind, name, user, due in (
+                ("sum", "1", "bia", 1),
+                ("sum", "2", "ana", 0),
+                ("mul", "3", "ana", 0),
+            )
+        )
+        left = claimed(new_job("sum", "4", user="ana", due=START), START - 2 * minute, minute)
+        dead = failed(left.model_copy(update={"id": "dead", "attempts": 99}), "boom", START, None)
+        for job in (late, soon, other, left, dead):
+            assert await storage.put_job(job)
+        assert await storage.free_jobs(START, ["sum"], limit=9) == [left, soon]
+        assert await storage.free_jobs(START + minute, ["sum", "mul"], limit=9) != []
+        assert await storage.free_jobs(START + minute, ["sum"], limit=9) == [left, soon, late]
+        assert await storage.free_jobs(START + minute, ["sum"], limit=1) == [left]
+        assert [job.id for job in await storage.jobs(["bia"], ["waiting", "dead"])] == [late.id]
+        assert [job.id for job in await storage.jobs(["ana", "bia"], ["dead"])] == ["dead"]
+        assert len(await storage.jobs(["ana", "bia"], ["waiting"], limit=2)) == 2

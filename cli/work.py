@@ -1,0 +1,124 @@
+"""`thoughtcycle worker` and `thoughtcycle jobs`: background work by hand, and a look at what waits."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+import typer
+
+from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, check_user, put_json, reported
+from thoughtcycle.memory.jobs import EVERYBODY, Job, JobState
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+
+if TYPE_CHECKING:
+    from thoughtcycle.memory.memory import Memory
+
+app = typer.Typer(help=TEXTS["help.jobs"], no_args_is_help=True)
+
+T = TypeVar("T")
+State = Annotated[
+    Literal["waiting", "running", "dead"] | None, typer.Option("--state", help=TEXTS["option.state"])
+]
+
+
+@reported
+def worker(
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+    once: Annotated[bool, Flag("--once", help=TEXTS["option.once"])] = False,
+) -> None:
+    """Works for all users of the database until Ctrl-C or SIGTERM."""
+
+    def told(job: Job, outcome: str) -> None:
+        if as_json:
+            put_json({"id": job.id, "kind": job.kind, "outcome": outcome, "attempts": job.attempts})
+        else:
+            typer.echo(f"{job.kind} {job.id[:8]}: {TEXTS.sections.get(f'outcome.{outcome}', outcome)}")
+
+    async def run() -> None:
+        from thoughtcycle.memory.upkeep import upkeep
+        from thoughtcycle.memory.worker import Worker
+
+        async with _memory(db) as memory:
+            working = Worker(memory.queue, upkeep(memory), told=told)
+            task = asyncio.create_task(working.drain() if once else working.run())
+            for number in (signal.SIGTERM, signal.SIGINT):
+                with suppress(NotImplementedError):  # Windows has neither
+                    asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+            with suppress(asyncio.CancelledError):
+                await task
+
+    asyncio.run(run())
+
+
+@app.command("list", help=TEXTS["help.jobs_list"])
+@reported
+def list_(user: User = None, db: Db = None, as_json: Json = False, state: State = None) -> None:
+    states: tuple[JobState, ...] = (state,) if state else ("waiting", "running", "dead")
+    _print(_with_memory(db, lambda memory: memory.queue.listing(_owners(user), states)), as_json)
+
+
+@app.command(help=TEXTS["help.jobs_retry"])
+@reported
+def retry(
+    ids: Annotated[list[str] | None, typer.Argument(help=TEXTS["argument.job"])] = None,
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    async def work(memory: "Memory") -> list[Job]:
+        dead = await memory.queue.listing(_owners(user), ["dead"])
+        chosen = [_find(dead, id) for id in ids] if ids else dead
+        tried = [await memory.queue.retry(job) for job in chosen]
+        return [job for job in tried if job is not None]
+
+    _print(_with_memory(db, work), as_json)
+
+
+def _find(jobs: list[Job], id: str) -> Job:
+    found = [job for job in jobs if id.strip() and job.id.startswith(id.strip())]
+    if not found:
+        raise NotAllowed("job_unknown", id=repr(id))
+    if len(found) > 1:
+        raise InputRefused("job_ambiguous", id=repr(id), count=len(found))
+    return found[0]
+
+
+def _owners(user: str | None) -> tuple[str, str]:
+    """Whose jobs are shown: the user's, and those that look after the whole database."""
+    from thoughtcycle.graph.settings import load_settings
+
+    return check_user(user, load_settings().user), EVERYBODY
+
+
+@asynccontextmanager
+async def _memory(db: str | None) -> "AsyncIterator[Memory]":
+    from thoughtcycle.graph.settings import load_settings
+    from thoughtcycle.memory.memory import Memory
+
+    async with Memory.open(db or load_settings().url(), embeddings=None) as memory:
+        yield memory
+
+
+def _with_memory(db: str | None, work: "Callable[[Memory], Awaitable[T]]") -> T:
+    async def run() -> T:
+        async with _memory(db) as memory:
+            return await work(memory)
+
+    return asyncio.run(run())
+
+
+def _print(jobs: list[Job], as_json: bool) -> None:
+    if not as_json and not jobs:
+        typer.echo(TEXTS["jobs.none"])
+    for job in jobs:
+        if as_json:
+            put_json(job.model_dump(mode="json"))
+            continue
+        state = TEXTS[f"job.{job.state}"]
+        error = f" · {job.error}" if job.error else ""
+        line = f"{job.id[:8]} {job.kind} · {state} · {job.due:%Y-%m-%d %H:%M:%S} · {job.attempts}{error}"
+        typer.echo(line)

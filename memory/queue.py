@@ -1,0 +1,74 @@
+"""The queue of background jobs: put, claim with a lease, extend, finish, fail, retry."""
+
+import asyncio
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+
+from thoughtcycle.memory import jobs
+from thoughtcycle.memory.jobs import Job, JobState
+from thoughtcycle.memory.storage.job_port import JobStorage
+
+STATES: tuple[JobState, ...] = ("waiting", "running", "dead")
+_LOOK_AT = 8
+"""Free jobs looked at before a claim gives up: others may be taking them at the same moment."""
+
+
+class Queue:
+    """Jobs of a database. All methods raise StorageFailed when the database refuses."""
+
+    def __init__(
+        self, storage: JobStorage, clock: Callable[[], datetime], *, lease: timedelta = jobs.LEASE
+    ) -> None:
+        """`lease`: how long a claim holds before it has to be extended."""
+        self._storage, self.clock, self.lease = storage, clock, lease
+        self.news = asyncio.Event()
+        """Set when this process puts or retries a job: a worker of its own need not wait."""
+
+    async def put(self, job: Job) -> bool:
+        """Adds a job; False, and nothing changed, when one of its id waits, runs or is dead."""
+        added = await self._storage.put_job(job)
+        self.news.set()
+        return added
+
+    async def claim(self, kinds: Collection[str]) -> Job | None:
+        """A free job of one of these kinds, with a lease for the caller alone; None when there is none.
+
+        A job is claimed at least once: after a lease has run out, its work may be done again by another.
+        """
+        while free := await self._storage.free_jobs(self.clock(), kinds, limit=_LOOK_AT):
+            for job in free:
+                mine = jobs.claimed(job, self.clock(), self.lease)
+                if await self._storage.change_job(job, mine) and mine.state == "running":
+                    return mine
+        return None
+
+    async def extend(self, job: Job) -> Job | None:
+        """The job with a new lease; None when it is no longer the caller's."""
+        return await self._changed(job, jobs.extended(job, self.clock(), self.lease))
+
+    async def release(self, job: Job) -> bool:
+        """Gives a claimed job back, due at once; False when it was no longer the caller's."""
+        return await self._storage.change_job(job, jobs.released(job, self.clock()))
+
+    async def finish(self, job: Job, every: timedelta | None = None) -> bool:
+        """Removes a job that is done, or sets its next time; False when it was no longer the caller's."""
+        return await self._storage.change_job(job, jobs.finished(job, self.clock(), every))
+
+    async def fail(self, job: Job, code: str, every: timedelta | None = None) -> Job | None:
+        """The job as it is after a failed try: later, or dead; None when it was no longer the caller's."""
+        return await self._changed(job, jobs.failed(job, code, self.clock(), every))
+
+    async def listing(self, users: Collection[str], states: Collection[JobState] = STATES) -> list[Job]:
+        """Jobs of these users in these states, the earliest due first."""
+        return await self._storage.jobs(users, states)
+
+    async def retry(self, job: Job) -> Job | None:
+        """A dead letter, due now; None when it is none any more."""
+        if job.state != "dead":
+            return None
+        again = await self._changed(job, jobs.retried(job, self.clock()))
+        self.news.set()
+        return again
+
+    async def _changed(self, before: Job, after: Job) -> Job | None:
+        return after if await self._storage.change_job(before, after) else None

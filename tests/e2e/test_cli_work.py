@@ -1,0 +1,84 @@
+"""`thoughtcycle worker` and `thoughtcycle jobs` as a person meets them."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from thoughtcycle.memory.jobs import new_job
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import utc_now
+
+PYTHON = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
+CLEAN = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("OPENAI", "THOUGHTCYCLE", "LANG", "LC_"))
+} | {"THOUGHTCYCLE_USER": "ana", "THOUGHTCYCLE_LANGUAGE": "en"}
+
+
+def run(path: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    command = [*PYTHON, *args, "--db", f"sqlite:///{path}"]
+    return subprocess.run(command, env=CLEAN, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A database with a dead letter of ana's and one of bia's."""
+    path = tmp_path / "m.db"
+
+    async def fill() -> None:
+        async with Memory.open(f"sqlite:///{path}", embeddings=None) as memory:
+            for user in ("ana", "bia"):
+                job = new_job("sum", user=user, due=utc_now() - timedelta(hours=1))
+                dead = job.model_copy(update={"state": "dead", "attempts": 6, "error": "model_down"})
+                await memory.queue.put(dead)
+
+    asyncio.run(fill())
+    return path
+
+
+def test_once_does_what_is_due_and_ends(path: Path) -> None:
+    first = run(path, "worker", "--once")
+    assert (first.returncode, first.stderr) == (0, "")
+    assert first.stdout.startswith("sweep ") and first.stdout.endswith(": done\n")
+    second = run(path, "worker", "--once", "--json")
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+    listed = [json.loads(line) for line in run(path, "jobs", "list", "--json").stdout.splitlines()]
+    assert {(job["kind"], job["state"], job["user"]) for job in listed} == {
+        ("sum", "dead", "ana"),
+        ("sweep", "waiting", ""),
+    }
+
+
+def test_dead_letters_are_shown_and_retried(path: Path) -> None:
+    shown = run(path, "jobs", "list", "--state", "dead").stdout
+    assert "failed for good" in shown and "model_down" in shown and len(shown.splitlines()) == 1
+    unknown = run(path, "jobs", "retry", "feed")
+    assert unknown.returncode == 1 and len(unknown.stderr.splitlines()) == 1
+    assert run(path, "jobs", "retry", shown[:8]).returncode == 0
+    assert run(path, "jobs", "list", "--state", "dead").stdout == "No jobs.\n"
+    assert "waiting" in run(path, "jobs", "list").stdout
+    assert len(run(path, "jobs", "list", "--user", "bia", "--state", "dead").stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(path: Path, number: signal.Signals) -> None:
+    command = [*PYTHON, "worker", "--db", f"sqlite:///{path}"]
+    with subprocess.Popen(
+        command, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("sweep ")
+        before = time.monotonic()
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=20)
+    assert time.monotonic() - before < 5
+    assert (process.returncode, errors) == (0, "")

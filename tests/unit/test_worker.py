@@ -1,0 +1,223 @@
+"""The worker: leases hold, failures come back later, a stop is quick and leaves the rest to others."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from thoughtcycle.memory import jobs
+from thoughtcycle.memory.jobs import EVERYBODY, Job, new_job
+from thoughtcycle.memory.queue import Queue
+from thoughtcycle.memory.records import utc_now
+from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage.factory import open_storage
+from thoughtcycle.memory.worker import Kind, Worker
+from thoughtcycle.prompts.errors import InputRefused
+
+
+@pytest.fixture
+async def storage(database_url: str) -> AsyncIterator[Storage]:
+    async with open_storage(database_url) as opened:
+        yield opened
+
+
+def queue_of(storage: Storage, **options: timedelta) -> Queue:
+    return Queue(storage, utc_now, **options)
+
+
+def job(name: str = "a", kind: str = "sum") -> Job:
+    return new_job(kind, name, user="ana", due=utc_now(), name=name)
+
+
+class Log:
+    """Hears what a worker tells."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str]] = []
+
+    def __call__(self, job: Job, outcome: str) -> None:
+        self.lines.append((job.payload.get("name", job.kind), outcome))
+
+
+async def nothing(job: Job) -> None:
+    pass
+
+
+async def test_what_is_due_is_done_and_gone(storage: Storage) -> None:
+    queue, log, seen = queue_of(storage), Log(), []
+
+    async def run(job: Job) -> None:
+        seen.append(job.payload["name"])
+        if job.payload["name"] == "a":
+            await queue.put(new_job("sum", "c", user="ana", due=utc_now(), name="c"))
+
+    assert [await queue.put(job(name)) for name in "aba"] == [True, True, False]
+    await queue.put(job("other", kind="unknown"))
+    await Worker(queue, {"sum": Kind(run)}, told=log).drain()
+    assert sorted(seen) == ["a", "b", "c"]
+    assert sorted(log.lines) == [("a", "done"), ("b", "done"), ("c", "done")]
+    assert [left.kind for left in await queue.listing(["ana"])] == ["unknown"]
+
+
+async def test_no_more_than_its_slots_run_at_once(storage: Storage) -> None:
+    queue, now, most = queue_of(storage), 0, 0
+
+    async def run(job: Job) -> None:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.01)
+        now -= 1
+
+    for number in range(6):
+        await queue.put(job(str(number)))
+    await Worker(queue, {"sum": Kind(run)}, slots=3).drain()
+    assert most == 3
+
+
+async def test_a_failure_waits_and_after_the_last_try_it_is_a_dead_letter(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue, log = queue_of(storage), Log()
+
+    async def run(job: Job) -> None:
+        if job.payload["name"] == "known":
+            raise InputRefused("memory_empty")
+        raise ValueError("the secret words of somebody")
+
+    await queue.put(job("known"))
+    await queue.put(job("bug"))
+    worker = Worker(queue, {"sum": Kind(run)}, told=log)
+    await worker.drain()
+    waiting = await queue.listing(["ana"], ["waiting"])
+    assert {(one.payload["name"], one.error) for one in waiting} == {
+        ("known", "memory_empty"),
+        ("bug", "ValueError"),
+    }
+    assert all(one.due > utc_now() for one in waiting)
+    monkeypatch.setattr(jobs, "FIRST_DELAY", timedelta(0))
+    for one in waiting:
+        assert await storage.change_job(one, one.model_copy(update={"due": utc_now(), "revision": 9}))
+    await worker.drain()
+    dead = await queue.listing(["ana"], ["dead"])
+    assert {one.error for one in dead} == {"memory_empty", "ValueError"}
+    assert len(log.lines) == 2 * jobs.ATTEMPTS
+    assert "secret" not in str(dead)
+    assert await queue.listing(["bia"]) == []
+    retried = await queue.retry(dead[0])
+    assert retried is not None and (retried.state, retried.attempts) == ("waiting", 0)
+    assert await queue.retry(dead[0]) is None
+
+
+async def test_a_lease_is_renewed_and_one_that_ran_out_is_claimed_again(storage: Storage) -> None:
+    queue = queue_of(storage, lease=timedelta(seconds=0.3))
+    await queue.put(job())
+    started, end = asyncio.Event(), asyncio.Event()
+
+    async def run(job: Job) -> None:
+        started.set()
+        await end.wait()
+
+    worker = asyncio.create_task(Worker(queue, {"sum": Kind(run)}).drain())
+    await started.wait()
+    await asyncio.sleep(0.7)
+    assert await queue.claim(["sum"]) is None
+    end.set()
+    await worker
+    assert await queue.listing(["ana"]) == []
+    await queue.put(job())
+    first = await queue.claim(["sum"])
+    await asyncio.sleep(0.35)
+    second = await queue.claim(["sum"])
+    assert first is not None and second is not None
+    assert (first.id, second.attempts) == (second.id, 2)
+    assert await queue.extend(first) is None
+    assert not await queue.finish(first)
+    assert await queue.finish(second)
+
+
+async def test_who_lost_its_job_stops_working_on_it(storage: Storage) -> None:
+    queue, log = queue_of(storage, lease=timedelta(seconds=0.15)), Log()
+    await queue.put(job())
+    interrupted = asyncio.Event()
+
+    async def run(job: Job) -> None:
+        (stored,) = await queue.listing(["ana"])
+        await storage.change_job(stored, jobs.claimed(stored, utc_now(), timedelta(hours=1)))
+        try:
+            await asyncio.sleep(30)
+        finally:
+            interrupted.set()
+
+    await asyncio.wait_for(Worker(queue, {"sum": Kind(run)}, told=log).drain(), 10)
+    assert interrupted.is_set()
+    assert log.lines == [("a", "lost")]
+
+
+async def test_a_stop_gives_back_what_is_under_way(storage: Storage) -> None:
+    queue, log, started = queue_of(storage), Log(), asyncio.Event()
+
+    async def stubborn(job: Job) -> None:
+        started.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await asyncio.sleep(2)
+            raise
+
+    await queue.put(job("stubborn"))
+    task = asyncio.create_task(Worker(queue, {"sum": Kind(stubborn)}, told=log).run())
+    await started.wait()
+    before = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - before < 5
+    (left,) = await queue.listing(["ana"])
+    assert (left.state, left.attempts, log.lines) == ("waiting", 0, [("stubborn", "stopped")])
+    assert await queue.claim(["sum"]) is not None
+
+
+async def test_a_new_job_wakes_an_idle_worker(storage: Storage) -> None:
+    queue, done = queue_of(storage), asyncio.Event()
+
+    async def run(job: Job) -> None:
+        done.set()
+
+    task = asyncio.create_task(Worker(queue, {"sum": Kind(run)}, idle_seconds=60).run())
+    await asyncio.sleep(0.05)
+    await queue.put(job())
+    await asyncio.wait_for(done.wait(), 5)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_periodic_job_is_put_once_and_repeated(storage: Storage) -> None:
+    queue = queue_of(storage)
+    worker = Worker(queue, {"sweep": Kind(nothing, every=timedelta(hours=1)), "sum": Kind(nothing)})
+    for _ in range(2):
+        await worker.drain()
+    (periodic,) = await queue.listing([EVERYBODY])
+    assert (periodic.kind, periodic.attempts) == ("sweep", 0)
+    assert timedelta(minutes=59) < periodic.due - utc_now() <= timedelta(hours=1)
+
+
+async def test_several_workers_never_get_the_same_job(database_url: str, tmp_path: Path) -> None:
+    counts: dict[str, int] = {}
+
+    async def run(job: Job) -> None:
+        counts[job.id] = counts.get(job.id, 0) + 1
+        await asyncio.sleep(0)
+
+    async def work(number: int) -> None:
+        async with open_storage(database_url) as storage:
+            await Worker(queue_of(storage), {"sum": Kind(run)}, slots=3).drain()
+
+    async with open_storage(database_url) as storage:
+        for number in range(20):
+            await storage.put_job(job(str(number)))
+    await asyncio.gather(*(work(number) for number in range(4)))
+    assert sorted(counts.values()) == [1] * 20
