@@ -50,8 +50,6 @@ class Engine:
         self._talks = MessageShelf(storage, embeddings, self._spaces, index_bytes)
         self.queue = Queue(storage, clock)
         """Work that nobody waits for."""
-        self._spaces = Spaces(storage, self._model)
-        self._talks = MessageShelf(storage, embeddings, self._spaces)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def _change(self, user: str, plan: Plan[R]) -> tuple[dict[str, MemoryRecord], R]:

@@ -103,6 +103,8 @@ MIGRATIONS: Sequence[str] = (
     """,
     """
     CREATE INDEX vectors_space ON vectors (space, model);
+    """,
+    """
     CREATE TABLE jobs (
         id TEXT PRIMARY KEY,
         user TEXT NOT NULL,
