@@ -92,6 +92,7 @@ class Searching(Engine):
         at: datetime | None = None,
         recipe: str = DEFAULT,
         floor: float = FLOOR,
+        counted: bool = True,
     ) -> list[MemoryHit]: ...
 
     @overload
@@ -111,6 +112,7 @@ class Searching(Engine):
         recipe: str = DEFAULT,
         floor: float = FLOOR,
         include: Collection[Part],
+        counted: bool = True,
     ) -> Sequence[MemoryHit | MessageHit]: ...
 
     async def search(
@@ -129,6 +131,7 @@ class Searching(Engine):
         recipe: str = DEFAULT,
         floor: float = FLOOR,
         include: Collection[Part] = FACTS,
+        counted: bool = True,
     ) -> Sequence[MemoryHit | MessageHit]:
         """The user's memories that speak of `query`, best first; none below `floor` (0…1).
 
@@ -141,6 +144,7 @@ class Searching(Engine):
         `since` and before `until`; a time without a zone is UTC.
         `at`: what was believed then instead of what is now, former versions included; this reads all
         memories of the user, and takes as long. Messages are not narrowed to it.
+        `counted`: each memory returned counts as accessed once more (LM-9), which is written behind.
         `recipe` names how evidence is weighed: `adaptive`, `words` or `vectors` (memory/recipes.py).
         Raises InputRefused('unknown_recipe'), and ModelFailed when embeddings fail.
         """
@@ -158,7 +162,11 @@ class Searching(Engine):
             hits += await (self._past(user, look, at) if at is not None else self._facts(user, look, include))
         if "cycles" in include:
             hits += await self._messages(user, query, direction, limit, floor)
-        return sorted(hits, key=lambda hit: -hit.relevance)[:limit]
+        best = sorted(hits, key=lambda hit: -hit.relevance)[:limit]
+        if counted:
+            memories = [hit.record.id for hit in best if isinstance(hit, MemoryHit)]
+            self._accesses.note(user, memories, self._clock())
+        return best
 
     async def _facts(self, user: str, look: "Look", include: Collection[Part]) -> list[MemoryHit]:
         statuses: list[Status] = [status for part, status in _STATUSES.items() if part in include]
@@ -217,17 +225,19 @@ class Searching(Engine):
     ) -> tuple[dict[str, MemoryRecord | None], list[MemoryRecord]]:
         """What of `known` (id → revision) reads otherwise now – None: not active any more – and `hidden`.
 
-        Reads no document of those that did not change.
+        One that was merged into another reads as that one. Reads no document of those that did not change.
         """
         async with self._spaces.index(owned(user)) as index:
             now = {id: index.revision(id) for id in known}
             hidden = [id for id, reason in index.hidden.items() if reason not in (REASON, "undone")]
         moved = [id for id, revision in known.items() if now[id] != revision]
-        wanted = [*(id for id in moved if now[id] is not None), *hidden]
-        found = await self._storage.records(user, wanted) if wanted else []
+        found = await self._storage.records(user, [*moved, *hidden]) if moved or hidden else []
+        merged = {record.id: record.current for record in found if record.merged and record.current}
+        if merged:
+            found += await self._storage.records(user, list(merged.values()))
         active = {record.id: record for record in found if record.status == "active"}
         out_of_sight = [record for record in found if record.status == "hidden"]
-        return {id: active.get(id) for id in moved}, out_of_sight
+        return {id: active.get(merged.get(id, id)) for id in moved}, out_of_sight
 
     async def _direction(
         self, user: str, query: str, vector: np.ndarray | None, include: Collection[Part]

@@ -26,7 +26,7 @@ async def recall(turn: Turn) -> StateUpdate:
         turn.memory.review(turn.user, {id: memory["revision"] for id, memory in recalled.items()}),
     )
     known = {id: memory for id, memory in recalled.items() if id not in changed}
-    known |= {id: short_form(record) for id, record in changed.items() if record is not None}
+    known |= {record.id: short_form(record) for record in changed.values() if record is not None}
     briefing = brief(turn, hits)
     shown = {hit.record.id: short_form(hit.record) for hit in hits if hit.record.id in briefing["shown"]}
     return {

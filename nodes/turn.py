@@ -110,12 +110,16 @@ class Turn:
         )
 
     async def find(self, query: str, limit: int, vector: np.ndarray | None = None) -> list[MemoryHit]:
-        """Memories that speak of `query`; by words alone while the embedding model is out of reach."""
+        """Memories that speak of `query`; by words alone while the embedding model is out of reach.
+
+        In incognito nothing is written, so that they do not count as accessed.
+        """
+        counted = not self.context.incognito
         try:
-            return await self.memory.search(self.user, query, vector=vector, limit=limit)
+            return await self.memory.search(self.user, query, vector=vector, limit=limit, counted=counted)
         except ModelFailed as failure:
             log.warning("searching by words alone: %s", failure.code)
-            return await self.memory.search(self.user, query, vector=WORDS_ONLY, limit=limit)
+            return await self.memory.search(self.user, query, vector=WORDS_ONLY, limit=limit, counted=counted)
 
     def shown(self) -> list[Utterance]:
         """What was said in this cycle after the user's message."""

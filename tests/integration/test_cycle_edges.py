@@ -198,6 +198,22 @@ async def test_rules_say_that_an_incognito_chat_keeps_nothing(tmp_path: Path) ->
         assert "desligado" in replies(values) and await known(cycle) == []
 
 
+@pytest.mark.spec("BY-10", "LM-9")
+async def test_incognito_reads_memories_without_counting_them(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await talk(cycle.graph, HumanMessage("Meu nome é Pedro"))
+        ids = [record.id for record in await cycle.memory.list("ana")]
+        before = await cycle.memory.accesses("ana", ids)
+        asked = HumanMessage("Qual é o meu nome?")
+        values = await talk(
+            cycle.graph, asked, config={"configurable": {"thread_id": "secret"}}, incognito=True
+        )
+        assert "Pedro" in replies(values)
+        assert await cycle.memory.accesses("ana", ids) == before
+        await talk(cycle.graph, asked, config={"configurable": {"thread_id": "open"}})
+        assert await cycle.memory.accesses("ana", ids) != before
+
+
 @pytest.mark.spec("TC-4", "TC-9", "TC-10", "BY-5")
 @pytest.mark.parametrize(
     ("action", "answer", "status"),

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Collection, Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -12,7 +13,7 @@ from support.engines import memory
 from support.memories import START
 from thoughtcycle.memory.accesses import AccessCounter
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Access
+from thoughtcycle.memory.records import Access, MemoryDraft
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
 
@@ -100,6 +101,34 @@ async def test_only_so_many_may_wait() -> None:
     assert {id: access.count for id, access in found.items()} == {"m1": 2, "m2": 1}
     assert await counts.read("bia", ["m3"]) == {}
     await counts.close()
+
+
+@pytest.mark.spec("LM-9")
+async def test_every_memory_that_a_search_returns_counts_as_accessed(memory: Memory) -> None:
+    drafts = [MemoryDraft(content=f"praia {n}", bindings=("praia",)) for n in range(3)]
+    ids = [saved.record.id for saved in await memory.save("ana", drafts)]
+    before = [await memory.get("ana", id) for id in ids]
+    found = await memory.search("ana", "praia", limit=2)
+    again = await memory.search("ana", "praia", limit=9)
+    await memory.search("ana", "praia", counted=False)
+    counts = await memory.accesses("ana", ids)
+    both = {hit.record.id for hit in found}
+    assert len(both) == 2 and len(again) == 3
+    assert {id: access.count for id, access in counts.items()} == {id: 1 + (id in both) for id in ids}
+    assert all(access.last > START for access in counts.values())
+    await memory._accesses.flush()
+    assert await memory.accesses("ana", ids) == counts
+    assert await memory.accesses("bia", ids) == {}
+    assert [await memory.get("ana", id) for id in ids] == before, "no revision changes"
+
+
+async def test_closing_writes_what_waits(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+    async with Memory.open(url, embeddings=None) as memory:
+        (saved,) = await memory.save("ana", [MemoryDraft(content="praia")])
+        await memory.search("ana", "praia")
+    async with Memory.open(url, embeddings=None) as memory:
+        assert (await memory.accesses("ana", [saved.record.id]))[saved.record.id].count == 1
 
 
 async def test_nobody_has_no_counts(memory: Memory) -> None:
