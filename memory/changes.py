@@ -128,7 +128,9 @@ class SavePlan:
     """Drafts against what is known of the same content, key or id."""
 
     def __init__(self, user: str, known: Iterable[MemoryRecord], keys: Keys, at: datetime) -> None:
-        """`known`: the active memories with a draft's identity or key, and any with a draft's id."""
+        """`known`: the active memories with a draft's identity or key, any with a draft's id, and what those
+        that were merged became.
+        """
         self._user, self._keys, self._at = user, keys, at
         self._records: dict[str, MemoryRecord] = {}
         self._writes: dict[str, Write] = {}
@@ -151,7 +153,8 @@ class SavePlan:
             return self._reinforced(self._records[same], draft.source.cycle), "known", None
         id = draft_id(self._user, draft)
         if draft.source.cycle is not None and id in self._records:
-            return self._records[id], "known", None  # saved by this cycle before, changed since
+            record = self._records[id]  # saved by this cycle before, changed since
+            return self._records.get(record.current or "", record) if record.merged else record, "known", None
         if draft.key is not None and draft.key in self._keyed:
             return self._superseded(self._records[self._keyed[draft.key]], draft)
         return self._saved(new_id() if id in self._records else id, draft), "saved", None

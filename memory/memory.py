@@ -108,6 +108,8 @@ class Memory(Transcript, Explaining, Life, Exporting):
             keys = {draft.key for draft in drafts if draft.key is not None}
             known = await self._storage.same(user, identities=identities, keys=keys)
             known += await self._storage.records(user, [draft_id(user, draft) for draft in drafts])
+            if merged := [record.current for record in known if record.merged and record.current]:
+                known += await self._storage.records(user, merged)
             held = await self._keys([record for record in known if record.key in keys], data)
             planned = SavePlan(user, known, held, self._clock()).add(drafts)
             return planned.writes, planned

@@ -209,6 +209,13 @@ async def test_the_id_of_a_merged_memory_stands_for_the_other(memory: Memory) ->
     assert len(await memory.versions("ana", third.id)) == 3
 
 
+async def test_a_repeated_run_of_what_was_merged_meanwhile_gives_the_memory_kept(memory: Memory) -> None:
+    keep, other = await saved(memory, "É vegetariano", "c1"), await saved(memory, "Não come carne", "c2")
+    one = await memory.merge("ana", keep.id, other.id)
+    assert await saved(memory, "Não come carne", "c2") == one
+    assert len(await memory.list("ana")) == 1
+
+
 async def test_a_merge_with_a_changed_memory_is_not_undone(memory: Memory) -> None:
     keep, other = await two(memory)
     await memory.merge("ana", keep.id, other.id)
