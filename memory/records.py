@@ -65,6 +65,8 @@ class Step(TypedDict):
     status: Literal["done", "repeated", "nothing", "refused", "cut"]
     found: NotRequired[list[str]]
     """Ids of the memories that this step found or wrote."""
+    about: NotRequired[list[str]]
+    """What this step erased, as the user named it; never the content."""
     tokens: NotRequired[int]
 
 

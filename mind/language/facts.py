@@ -348,7 +348,7 @@ class _Reading:
         topics = [self.rule.topic]
         if self.rule.topic == "taste" and is_food(self._text("items"), self.language):
             topics.insert(0, "food")
-        if self.rule.topic != "money" and amounts(words, self.language):
+        if self.rule.topic not in ("money", "salary", "debt") and amounts(words, self.language):
             topics.append("money")
         contexts = [context for topic in topics for context in topic_bindings(topic)]
         return tuple(dict.fromkeys(binding for binding in [*contexts, *own] if binding))[:12]

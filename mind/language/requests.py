@@ -1,7 +1,6 @@
-"""What the user wants of the memory: to tell what it knows, to forget, to note something down."""
+"""What the user wants of the memory: to tell what it knows, to note something down."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -14,7 +13,6 @@ from thoughtcycle.mind.language.fold import Folded
 from thoughtcycle.mind.language.patterns import compiled
 from thoughtcycle.mind.language.topics import (
     EVERYTHING,
-    LAST,
     About,
     about,
     fallback,
@@ -31,90 +29,15 @@ _SPOUSES = tuple(f"family:{name}" for name in ("spouse", "wife", "husband", "par
 """Key prefixes under which somebody is told whom the user is married to."""
 
 
-@dataclass(frozen=True)
-class Forget:
-    """A request to erase."""
-
-    about: About
-    final: bool
-    end: int
-
-
 @cache
 def _data(language: Language) -> Mapping[str, Any]:
     return word_lists(language, "language/requests")
 
 
-def forget_in(message: Message, sentence: Sentence, language: Language, now: datetime) -> Forget | None:
-    """What a sentence asks to erase; `*` only for an explicit "everything", `@last` for "forget that"."""
-    text = message.folded.text
-    if compiled(_data(language)["forget_last"], language).fullmatch(message.text(sentence).strip(" ,")):
-        final = compiled(_data(language)["final"], language).search(message.text(sentence)) is not None
-        return Forget(About((LAST,)), final, sentence.end)
-    pattern = compiled(_data(language)["forget"], language)
-    spoken = [clause for clause in sentence.clauses if clause.start < clause.end]
-    for clause in spoken:
-        if clause.mood in ("hypothetical", "reported"):
-            continue
-        end = _extended(message, sentence, clause.end, "forget_more", language)
-        match = pattern.match(text, clause.start, end)
-        if match is None:
-            continue
-        final = compiled(_data(language)["final"], language).search(message.text(sentence)) is not None
-        what = _what_to_forget(message, *match.span("what"), language, now)
-        sure = clause is spoken[0] and compiled(_data(language)["forget_word"], language).search(match[0])
-        # "To relax and forget my troubles": what goes on with another thought must name a known topic.
-        return Forget(what, final, end) if what.keys or (what.contexts and sure) else None
-    return None
-
-
-def _extended(message: Message, sentence: Sentence, end: int, name: str, language: Language) -> int:
-    """The end of the clauses that go on with the request after `end`."""
-    more = compiled(_data(language)[name], language)
-    for clause in sentence.clauses:
-        raw = clause.start - len(clause.lead)
-        if raw >= end:
-            if clause.mood == "reported" or not more.match(message.folded.text, raw, clause.end):
-                break
-            end = clause.end
-    return end
-
-
-def _what_to_forget(message: Message, start: int, end: int, language: Language, now: datetime) -> About:
-    folded = message.folded
-    start, end = _without(message, start, end, "final", language)
-    start, end = values.phrase(folded, start, end, language)
-    text = folded.text[start:end]
-    if compiled(_data(language)["forget_nothing"], language).fullmatch(text):
-        return About()
-    if compiled(_data(language)["forget_everything"], language).fullmatch(text):
-        return About((EVERYTHING,))
-    if match := compiled(_data(language)["forget_told"], language).match(text):
-        start += match.end()
-    facts = told(folded.original(start, end), language, now)
-    if facts:
-        return _of_facts(facts, language)
-    if match := compiled(_data(language)["forget_about"], language).match(folded.text, start, end):
-        start = match.end()
-    return _topic_or_words(message, start, end, language, erase=True)
-
-
-def _topic_or_words(
-    message: Message, start: int, end: int, language: Language, *, erase: bool = False
-) -> About:
+def _topic_or_words(message: Message, start: int, end: int, language: Language) -> About:
     """The topics that a phrase names, else the phrase itself."""
-    found = about(message.folded, start, end, language, erase=erase)
+    found = about(message.folded, start, end, language)
     return found if found.contexts else fallback(message.folded, start, end, language)
-
-
-def _without(message: Message, start: int, end: int, name: str, language: Language) -> tuple[int, int]:
-    """The span without a phrase such as "para sempre" at its beginning or end."""
-    for match in compiled(_data(language)[name], language).finditer(message.folded.text, start, end):
-        if match.start() - start < 3:
-            start = match.end()
-        elif match.start() > start:
-            return start, match.start()
-    return start, end
 
 
 def _of_facts(facts: tuple[Fact, ...], language: Language) -> About:

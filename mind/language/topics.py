@@ -15,7 +15,6 @@ from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 EVERYTHING, LAST = "*", "@last"
 """Search contexts for all that is known, and for the last thing told in this chat."""
 _WORD = re.compile(r"[^\W\d_][^\W_]+")
-_NAME_AFTER = re.compile(r" (\w+)")
 _CLOSE_KIN = (
     ("mother", "father", "parents"),
     ("son", "daughter", "children"),
@@ -23,6 +22,8 @@ _CLOSE_KIN = (
     ("sister", "brother", "siblings"),
 )
 """Kin under whose keys the same person may have been told."""
+_ASPECTS = ("birthday", "age", "diet", "allergy", "health", "home", "work")
+"""Topics under which something of somebody is told, at the end of its key."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,14 @@ class _Topic:
     """Key prefixes that answer a question about it: wide."""
     erases: tuple[str, ...]
     """Key prefixes to erase when it is to be forgotten: narrow."""
+    countable: bool
+    """Whether there may be several of it, each a memory of its own."""
     nouns: re.Pattern[str]
     things: re.Pattern[str] | None
     """Single things of the topic ("consulta"); to forget one leaves the others."""
     verbs: re.Pattern[str] | None
+    states: re.Pattern[str] | None
+    """What somebody is: asks for the topic ("sou dentista?"), but does not name it ("o dentista")."""
 
 
 @cache
@@ -63,9 +68,11 @@ def _topics(language: Language) -> tuple[_Topic, ...]:
             context=entry["context"],
             keys=tuple(entry.get("keys", [entry["name"]])),
             erases=tuple(entry.get("erases", [entry["name"]])),
+            countable=entry.get("countable", False),
             nouns=compiled(rf"\b(?:{entry['nouns']})\b", language),
             things=words("things"),
             verbs=words("verbs"),
+            states=words("states"),
         )
 
     return tuple(build(entry) for entry in word_lists(language, "language/topics")["topic"])
@@ -93,77 +100,131 @@ def is_food(text: str, language: Language) -> bool:
     return any(food.fullmatch(form) for form in forms)
 
 
-def about(folded: Folded, start: int, end: int, language: Language, *, erase: bool = False) -> About:
-    """What a phrase or question names ("minha alimentação", "onde eu moro?").
-
-    With `erase` the keys are those of just that, so that nothing beside it is forgotten.
-    """
-    if found := _of_category(folded, start, end, language, erase):
+def about(folded: Folded, start: int, end: int, language: Language) -> About:
+    """What a phrase or question names ("minha alimentação", "onde eu moro?")."""
+    if found := _of_category(folded, start, end, language):
         return found
     if found := _of_table(folded, start, end, language):
         debts = next(topic for topic in _topics(language) if topic.name == "money")
-        owed = not erase and debts.verbs and debts.verbs.search(folded.text, start, end)
+        owed = debts.verbs and debts.verbs.search(folded.text, start, end)
         return found + About((debts.context,), debts.keys) if owed else found
     total = About()
     for topic in _topics(language):
-        total += _of_topic(topic, folded, start, end, language, erase)
+        total += _of_topic(topic, folded, start, end)
     return total
 
 
-def _of_topic(topic: _Topic, folded: Folded, start: int, end: int, language: Language, erase: bool) -> About:
-    keys = topic.erases if erase else topic.keys
-    if match := topic.nouns.search(folded.text, start, end):
-        words = folded.original(*match.span()).lower()
-        return About((_with_qualifier(words, folded, match, end, language) if erase else words,), keys)
-    if topic.things and (match := topic.things.search(folded.text, start, end)):
-        one = (f"{topic.name}:{slug(match[0], language)}",)
-        return About((folded.original(*match.span()).lower(),), one if erase else topic.keys)
-    if topic.verbs and topic.verbs.search(folded.text, start, end):
-        return About((topic.context,), keys)
+def _of_topic(topic: _Topic, folded: Folded, start: int, end: int) -> About:
+    for pattern in (topic.nouns, topic.things):
+        if pattern and (match := pattern.search(folded.text, start, end)):
+            return About((folded.original(*match.span()).lower(),), topic.keys)
+    for pattern in (topic.verbs, topic.states):
+        if pattern and pattern.search(folded.text, start, end):
+            return About((topic.context,), topic.keys)
     return About()
 
 
-def _with_qualifier(words: str, folded: Folded, match: re.Match[str], end: int, language: Language) -> str:
-    """The noun and a name right after it: "projeto Apollo" is not every project."""
-    after = _NAME_AFTER.match(folded.text, match.end(), end)
-    stop = frozenset(vocabulary(language)["stopwords"])
-    if after is None or after[1] in stop:
-        return words
-    typed = folded.original(*after.span(1))
-    return f"{words} {typed}" if typed[:1].isupper() or typed.isdigit() else words
-
-
-def _of_category(folded: Folded, start: int, end: int, language: Language, erase: bool) -> About | None:
+def _of_category(folded: Folded, start: int, end: int, language: Language) -> About | None:
     """A favourite of some category: "minha cor favorita"."""
+    if (found := _favorite(folded, start, end, language)) is None:
+        return None
+    span, name = found
+    wide = name in ("food", "drink", "dessert", "fruit")
+    keys = (f"favorite:{name}", *(("taste",) if wide else ()))
+    return About((folded.original(*span).lower(),), keys)
+
+
+def _favorite(folded: Folded, start: int, end: int, language: Language) -> tuple[tuple[int, int], str] | None:
     pattern = compiled(word_lists(language, "language/topics")["favorite"], language)
     match = pattern.search(folded.text, start, end)
     if match is None:
         return None
     category = match["category"]
-    name = neutral(category, "categories", language) or slug(category, language)
-    wide = name in ("food", "drink", "dessert", "fruit") and not erase
-    keys = (f"favorite:{name}", *(("taste",) if wide else ()))
-    return About((folded.original(*match.span()).lower(),), keys)
+    return match.span(), neutral(category, "categories", language) or slug(category, language)
 
 
 def _of_table(folded: Folded, start: int, end: int, language: Language) -> About | None:
     """Somebody of the family or a pet: "minha irmã", "meu gato"."""
+    found = _somebody(folded, start, end, language)
+    return About((folded.original(*found[0]).lower(),), found[1]) if found else None
+
+
+def _somebody(
+    folded: Folded, start: int, end: int, language: Language
+) -> tuple[tuple[int, int], tuple[str, ...]] | None:
     for table, prefix in (("kin", "family"), ("pets", "pet")):
         pattern = compiled(r"\b{" + table + r"}\b", language)
         if match := pattern.search(folded.text, start, end):
             name = neutral(match[0], table, language)
             near = [other for group in _CLOSE_KIN if name in group for other in group if other != name]
-            keys = (
-                f"{prefix}:{name}",
-                *(f"{prefix}:{other}" for other in near if _includes(str(name), other)),
-            )
-            return About((folded.original(*match.span()).lower(),), keys)
+            others = (f"{prefix}:{other}" for other in near if _includes(str(name), other))
+            return match.span(), (f"{prefix}:{name}", *others)
     return None
 
 
 def _includes(name: str, other: str) -> bool:
     """Whether who asks for `name` may mean `other`: children are sons and daughters, not the reverse."""
     return name in ("parents", "children", "siblings") or other == "spouse"
+
+
+@dataclass(frozen=True)
+class Mention:
+    """The topic that a phrase names as what is to be forgotten: narrow, so that nothing beside it goes."""
+
+    text: str
+    span: tuple[int, int]
+    keys: tuple[str, ...]
+    countable: bool = False
+    event: bool = False
+    """One of many appointments: only its words tell which."""
+    aspect: str = ""
+    """What of somebody is meant, as the end of a key."""
+    beside: tuple[tuple[int, int], ...] = ()
+    """Spans of other words that have been understood."""
+    context: str = ""
+    """How the topic is called where the phrase does not name it ("onde eu moro")."""
+
+
+def topics_in(folded: Folded, start: int, end: int, language: Language) -> Mention | None:
+    """The topic that a phrase names; None when only its words can tell what is meant."""
+    if favorite := _favorite(folded, start, end, language):
+        span, name = favorite
+        return Mention(folded.text[slice(*span)], span, (f"favorite:{name}",))
+    known = {topic.name: topic for topic in _topics(language)}
+    if event := _event(folded, start, end, language):
+        return Mention(folded.text[slice(*event)], event, known["date"].erases, countable=True, event=True)
+    nouns = [
+        (match.start(), match, topic)
+        for topic in known.values()
+        if (match := topic.nouns.search(folded.text, start, end))
+    ]
+    if somebody := _somebody(folded, start, end, language):
+        span, keys = somebody
+        aspects = [(match.span(), topic.name) for _, match, topic in nouns if topic.name in _ASPECTS]
+        aspect = aspects[0][1] if aspects else ""
+        text = folded.text[slice(*span)]
+        return Mention(text, span, keys, True, aspect=aspect, beside=tuple(span for span, _ in aspects))
+    named = [each for each in nouns if each[2].name != "name"] or nouns
+    if named:
+        _, match, topic = (min if language == "pt" else max)(named, key=lambda each: each[0])
+        return Mention(match[0], match.span(), topic.erases, topic.countable)
+    for topic in known.values():
+        if topic.things and (match := topic.things.search(folded.text, start, end)):
+            return Mention(match[0], match.span(), (f"{topic.name}:{slug(match[0], language)}",))
+        if topic.verbs and (match := topic.verbs.search(folded.text, start, end)):
+            return Mention(match[0], (start, end), topic.erases, context=topic.context)
+    return None
+
+
+def _event(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int] | None:
+    """The first word for an appointment, in the singular or the plural."""
+    events = next(topic.things for topic in _topics(language) if topic.name == "date")
+    if events is None:
+        return None
+    if match := events.search(folded.text, start, end):
+        return match.span()
+    words = _WORD.finditer(folded.text, start, end)
+    return next((each.span() for each in words if events.fullmatch(singular(each[0], language))), None)
 
 
 def fallback(folded: Folded, start: int, end: int, language: Language) -> About:

@@ -10,7 +10,8 @@ from thoughtcycle.mind.language.clauses import Message, Sentence, parse
 from thoughtcycle.mind.language.corrections import Denial, Retraction, corrects, denials_in, says_wrong
 from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.mind.language.facts import Fact, facts_in
-from thoughtcycle.mind.language.requests import asked_in, forget_in, remember_in
+from thoughtcycle.mind.language.forgetting import Target, forget_in
+from thoughtcycle.mind.language.requests import asked_in, remember_in
 from thoughtcycle.mind.language.social import ANSWERABLE, Social, first, nods, requests_work, social_in
 from thoughtcycle.mind.language.topics import EVERYTHING, LAST, About, topic_bindings, topics_of
 
@@ -43,6 +44,8 @@ class Understanding:
     keys, is the last thing told in this chat ("forget that", "esquece isso"); it is never asked for by a
     message that tells something instead ("scratch that, my name is Paul"), which is a correction."""
     forget_keys: tuple[str, ...]
+    targets: tuple[Target, ...]
+    """The things to forget, each with what tells its memories from others."""
     final: bool
     """To be erased for good, without a way back."""
     social: Social | None
@@ -57,7 +60,7 @@ class _Findings:
     facts: list[Fact] = field(default_factory=list)
     denials: list[Denial] = field(default_factory=list)
     asked: About = field(default_factory=About)
-    forget: About = field(default_factory=About)
+    targets: list[Target] = field(default_factory=list)
     social: frozenset[Social] = frozenset()
     correction: bool = False
     final: bool = False
@@ -81,8 +84,9 @@ def understand(text: str, *, language: Literal["pt", "en"], now: datetime) -> Un
             _read(message, sentence, spoken, now, found)
     told = () if message.unsaid else _merged(found.facts, found.denials)
     denied = () if message.unsaid else tuple(dict.fromkeys(denial.retraction for denial in found.denials))
-    instead = bool(told or denied) and LAST in found.forget.contexts
-    forget = About() if instead else found.forget
+    instead = bool(told or denied) and any(target.context == LAST for target in found.targets)
+    targets = () if instead else tuple(dict.fromkeys(found.targets))
+    forget = _narrowed(tuple(dict.fromkeys(target.context for target in targets)))
     return Understanding(
         language=spoken,
         facts=told,
@@ -90,8 +94,11 @@ def understand(text: str, *, language: Literal["pt", "en"], now: datetime) -> Un
         correction=not message.unsaid and (bool(denied) or found.correction or instead),
         asked=_narrowed(found.asked.contexts),
         asked_keys=() if EVERYTHING in found.asked.contexts else found.asked.keys,
-        forget=_narrowed(forget.contexts),
-        forget_keys=() if EVERYTHING in forget.contexts else forget.keys,
+        forget=forget,
+        forget_keys=()
+        if EVERYTHING in forget
+        else tuple(dict.fromkeys(key for target in targets for key in target.keys)),
+        targets=targets,
         final=found.final,
         social=first(found.social),
         beyond=found.beyond,
@@ -110,7 +117,7 @@ def _read(
     found.social |= social
     served = bool(social & ANSWERABLE) or nods(message, sentence, language)
     if request := forget_in(message, sentence, language, now):
-        found.forget += request.about
+        found.targets += request.targets
         found.final |= request.final
         sentence, served = _after(sentence, request.end), True
     elif kept := remember_in(message, sentence, language, now):

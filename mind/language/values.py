@@ -99,6 +99,12 @@ def without_article(folded: Folded, start: int, end: int, language: Language) ->
     return (match.end(), end) if match and match.end() < end else (start, end)
 
 
+def strip_words(folded: Folded, start: int, end: int, pattern: str, language: Language) -> int:
+    """The end of the span without what `pattern` finds behind its first word."""
+    match = compiled(pattern, language).search(folded.text, start, end)
+    return match.start() if match and match.start() > start else end
+
+
 @cache
 def singular(word: str, language: Language) -> str:
     """A folded noun in the singular, by its ending (a rule of thumb, the same for a word at all times)."""

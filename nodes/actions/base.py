@@ -32,6 +32,8 @@ class Outcome:
     """One short sentence; never the content of what was erased."""
     status: Literal["done", "nothing", "refused"] = "done"
     found: Sequence[str] = ()
+    about: Sequence[str] = ()
+    """What was erased, as the user named it."""
     recalled: list[Recalled] | None = None
     """The thread's recalled memories afterwards; None: unchanged."""
     changes: StateUpdate | None = None
@@ -174,7 +176,9 @@ def _plain(key: Any) -> Any:
 
 def _step(name: str, key: Any, outcome: Outcome, status: Any) -> Step:
     step = Step(action=name, input=key, outcome=outcome.summary, status=status)
-    return {**step, "found": list(outcome.found)} if outcome.found else step
+    if outcome.found:
+        step = {**step, "found": list(outcome.found)}
+    return {**step, "about": list(outcome.about)} if outcome.about else step
 
 
 def _ran_before(name: str, key: Any, steps: Sequence[Step]) -> bool:

@@ -8,7 +8,8 @@ from pydantic import StringConstraints
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.told import LAST, did, found_now, heard, topics
+from thoughtcycle.nodes.actions.forgettable import forgotten_topics, meant
+from thoughtcycle.nodes.actions.told import LAST, did, heard
 from thoughtcycle.nodes.recall import rebrief
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import NotAllowed
@@ -20,7 +21,7 @@ MemoryId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1,
 
 def ids_by_rules(view: View) -> list[str]:
     """The memories found in this cycle that the user asked to forget."""
-    return [memory["id"] for memory in found_now(view)]
+    return [memory["id"] for memory in meant(view)]
 
 
 def tell_by_rules(view: View) -> str:
@@ -29,8 +30,8 @@ def tell_by_rules(view: View) -> str:
     action = MemoryDelete()
     if step["status"] != "done":
         return action.say(view.language, "rules.nothing")
-    if named := topics(view):
-        return action.say(view.language, "rules.deleted", topic=named)
+    if named := step.get("about"):
+        return action.say(view.language, "rules.deleted", topic=", ".join(named))
     if LAST in heard(view).forget:
         return action.say(view.language, "rules.last")
     return action.say(view.language, "rules.everything", count=len(step["input"]))
@@ -68,8 +69,10 @@ class MemoryDelete(Action[list[str]]):
         except NotAllowed as refusal:
             log.info("delete refused: %s", refusal.code)
             return Outcome(self.say(turn.language, "outcome.refused", count=len(ids)), "refused")
+        about = forgotten_topics(turn.view(), [record.id for record in hidden])
         return Outcome(
             self.say(turn.language, "outcome", count=len(hidden), topic=_topics(hidden)),
+            about=about,
             recalled=[memory for memory in turn.state.get("recalled", ()) if memory["id"] not in ids],
             changes=await rebrief(turn, without=ids),
         )

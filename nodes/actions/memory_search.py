@@ -10,6 +10,7 @@ from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes.actions.base import Action, Outcome
+from thoughtcycle.nodes.actions.forgettable import doubtful, meant
 from thoughtcycle.nodes.actions.told import (
     ALL_OR_LAST,
     EVERYTHING,
@@ -44,9 +45,12 @@ def tell_by_rules(view: View) -> str:
     told, action = heard(view), MemorySearch()
     if not told.asked and not told.forget and not wonders(view):
         return action.say(view.language, "rules.checked")
-    count = len(found_now(view))
+    fitting = [*meant(view), *doubtful(view)] if told.forget else found_now(view)
+    shown, count = len(view.steps[-1].get("found", ())), len(fitting)
     if count == 0:
-        return action.say(view.language, "rules.near" if view.steps[-1].get("found") else "rules.nothing")
+        return action.say(view.language, "rules.near" if shown else "rules.nothing")
+    if count < shown:
+        return action.say(view.language, "rules.found_among", shown=shown, count=count)
     return action.say(view.language, "rules.found_one" if count == 1 else "rules.found", count=count)
 
 

@@ -4,7 +4,8 @@ from typing import ClassVar
 
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.told import did, found_now, heard, topics
+from thoughtcycle.nodes.actions.forgettable import doubtful, meant
+from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard, topics
 from thoughtcycle.nodes.turn import Turn
 
 _LAST_RESORT = 0.05
@@ -12,9 +13,11 @@ _LAST_RESORT = 0.05
 
 
 def question_by_rules(view: View) -> str:
-    """A question about what was looked for and not found."""
+    """A question about what was looked for and not found, or about which of several is meant."""
     action = AskQuestion()
     told = heard(view)
+    if unclear := doubtful(view):
+        return action.say(view.language, "rules.which", memories=brief_list(unclear))
     if told.forget:
         return action.say(view.language, "rules.forget", topics=topics(view))
     if topics(view):
@@ -34,8 +37,12 @@ class AskQuestion(Action[None]):
 
     def urgency(self, view: View) -> float:
         told = heard(view)
-        missing = bool(told.asked or told.forget) and did(view, "MemorySearch") and not found_now(view)
-        return 0.5 if missing and not did(view, "MemoryDelete") and not told.facts else _LAST_RESORT
+        if not did(view, "MemorySearch"):
+            return _LAST_RESORT
+        if told.forget:
+            unserved = not meant(view) and not did(view, "MemoryDelete") and not told.facts
+            return 0.5 if doubtful(view) or unserved else _LAST_RESORT
+        return 0.5 if told.asked and not found_now(view) and not told.facts else _LAST_RESORT
 
     async def act(self, given: None, turn: Turn) -> Outcome:
         return Outcome(self.say(turn.language, "outcome"))

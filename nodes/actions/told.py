@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from thoughtcycle.memory.records import Recalled
-from thoughtcycle.memory.words import terms
 from thoughtcycle.mind.base import View
 from thoughtcycle.mind.language.understanding import Understanding, understand
 
@@ -34,28 +33,21 @@ def has_key(memory: Recalled, keys: Iterable[str]) -> bool:
     return any(own == key or own.startswith(f"{key}:") for key in keys)
 
 
+def found_by_search(view: View) -> list[Recalled]:
+    """The memories that this cycle's searches found, whatever they are about."""
+    ids = {id for step in view.steps if step["action"] == "MemorySearch" for id in step.get("found", ())}
+    return [memory for memory in view.recalled if memory["id"] in ids]
+
+
 def found_now(view: View) -> list[Recalled]:
     """The memories that this cycle's searches found and that answer what was asked.
 
-    Where the topic is known by its keys, a memory with another key is no answer. Where something
-    unknown to the rules shall be forgotten, only what names it is: a search result may be about
-    anything, and nothing is erased by accident.
+    Where the topic is known by its keys, a memory with another key is no answer.
     """
-    told = heard(view)
-    ids = {id for step in view.steps if step["action"] == "MemorySearch" for id in step.get("found", ())}
-    found = [memory for memory in view.recalled if memory["id"] in ids]
-    keys = told.forget_keys or told.asked_keys
-    if not keys and told.forget and not any(context in ALL_OR_LAST for context in told.forget):
-        return [memory for memory in found if _names(memory, told.forget)]
+    found, keys = found_by_search(view), heard(view).asked_keys
     if not keys:
         return found
     return [memory for memory in found if memory["key"] is None or has_key(memory, keys)]
-
-
-def _names(memory: Recalled, contexts: Iterable[str]) -> bool:
-    """Whether the memory's text has all words of one of `contexts`, whatever their endings."""
-    own = set(terms(memory["content"]))
-    return any(wanted and wanted <= own for wanted in (set(terms(context)) for context in contexts))
 
 
 def kept_now(view: View) -> list[Recalled]:

@@ -1,0 +1,99 @@
+"""Conversations without a key about forgetting, correcting and asking back: what is said and what is kept."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from support.graphs import lab
+
+
+@dataclass(frozen=True)
+class Told:
+    """Messages with words that the reply must (or, with `-`, must not) contain; all that is kept in the end."""
+
+    language: str
+    turns: tuple[tuple[str, tuple[str, ...]], ...]
+    kept: frozenset[str]
+
+
+def dialogue(language: str, *turns: tuple[str, ...], kept: tuple[str, ...]) -> Told:
+    return Told(language, tuple((turn[0], turn[1:]) for turn in turns), frozenset(kept))
+
+
+FORGETTING = (
+    dialogue(
+        "pt",
+        ("trampo de enfermeiro no hospital São Lucas",),
+        ("amanhã tenho consulta no dentista às 14h",),
+        ("esquece o dentista", "dentista", "-trabalho"),
+        ("esquece a consulta no dentista", "?", "-esqueci"),
+        kept=("Trabalha de enfermeiro no hospital São Lucas",),
+    ),
+    dialogue(
+        "en",
+        ("I work as a teacher",),
+        ("I have a doctor's appointment on 5 May at 3pm",),
+        ("I have a dentist appointment on 6 May",),
+        ("forget about the dentist", "dentist", "-work"),
+        ("forget the doctor's appointment", "doctor", "-work"),
+        ("forget the doctor's appointment", "?", "-i forgot"),
+        kept=("Works as a teacher",),
+    ),
+    dialogue(
+        "pt",
+        ("tenho consulta no dentista dia 5",),
+        ("tenho consulta com o cardiologista dia 8",),
+        ("esquece a consulta", "qual devo esquecer", "dentista", "cardiologista"),
+        ("esquece o que eu disse sobre o cardiologista", "esqueci", "cardiologista"),
+        kept=("Consulta no dentista dia 5",),
+    ),
+    dialogue(
+        "en",
+        ("I have a meeting with Bob on 5 May",),
+        ("I have a meeting with Ann on 6 May",),
+        ("forget the meeting", "which one", "bob", "ann"),
+        ("forget the meeting with Sue", "?", "-i forgot"),
+        ("forget my meeting with Bob", "i forgot", "bob"),
+        kept=("Meeting with Ann on 6 May",),
+    ),
+    dialogue(
+        "pt",
+        ("minha irmã se chama Ana",),
+        ("minha irmã se chama Bia",),
+        ("minha irmã Ana faz aniversário dia 5 de maio",),
+        ("esquece minha irmã", "qual devo esquecer", "ana", "bia"),
+        ("esquece o aniversário da minha irmã", "esqueci", "aniversário"),
+        ("esquece minha irmã Bia", "esqueci", "bia"),
+        kept=("Irmã: Ana",),
+    ),
+    dialogue(
+        "en",
+        ("my rent is $900",),
+        ("I make $4,500 a month",),
+        ("forget my salary and my name", "salary", "-name"),
+        kept=("Rent: $900",),
+    ),
+    dialogue(
+        "pt",
+        ("sou dentista",),
+        ("tenho dentista dia 5 de maio",),
+        ("esquece meu trabalho", "trabalho"),
+        kept=("Dentista dia 5 de maio",),
+    ),
+)
+
+
+async def told(dialogue: Told, folder: Path) -> None:
+    async with lab(folder) as cycle:
+        for message, words in dialogue.turns:
+            said = (await cycle.answer(message, language=dialogue.language)).casefold()
+            for word in words:
+                assert (word.lstrip("-") in said) is not word.startswith("-"), (message, said)
+        assert {record.text for record in await cycle.memory.list("ana")} == dialogue.kept
+
+
+@pytest.mark.spec("TC-11")
+@pytest.mark.parametrize("dialogue", FORGETTING, ids=lambda each: f"{each.language} {each.turns[0][0]}")
+async def test_forgetting_hits_only_what_was_named(dialogue: Told, tmp_path: Path) -> None:
+    await told(dialogue, tmp_path)
