@@ -1,5 +1,6 @@
-"""Commands that concern all that is kept of a user: export."""
+"""Commands that concern all that is kept: export, doctor, backup, restore, stats."""
 
+import asyncio
 import json
 import sys
 from contextlib import nullcontext
@@ -7,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.filesize import decimal
 
 from thoughtcycle.cli.files import new_file
 from thoughtcycle.cli.opening import with_memory
-from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, put_json, reported
+from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported, ui_language
 
 if TYPE_CHECKING:
     from thoughtcycle.memory.memory import Memory
@@ -43,3 +45,87 @@ def export(
     elif file != "-":
         numbers = {name: counted.get(name, 0) for name in ("chat", "cycle", "memory")}
         typer.echo(TEXTS.fill("exported", file=file, **numbers))
+
+
+@app.command(help=TEXTS["help.doctor"])
+@reported
+def doctor(
+    user: Annotated[str | None, typer.Option("--user", help=TEXTS["option.doctor_user"])] = None,
+    db: Db = None,
+    as_json: Json = False,
+    mend: Annotated[bool, Flag("--repair", help=TEXTS["option.repair"])] = False,
+) -> None:
+    found = with_memory(db, user, lambda memory, _: memory.doctor(user, mend=mend), embeddings=False)
+    for flaw in found:
+        if as_json:
+            put_json({"code": flaw.code, "repairable": flaw.repairable, **flaw.values})
+        else:
+            typer.echo(one_line(flaw.text(ui_language())))
+    repairable = sum(flaw.repairable for flaw in found)
+    if not as_json and found:
+        typer.echo(TEXTS.fill("doctor.left", count=len(found), repairable=repairable))
+    elif not as_json:
+        typer.echo(TEXTS["doctor.healthy"])
+    if found:
+        raise typer.Exit(1)
+
+
+@app.command(help=TEXTS["help.backup"])
+@reported
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=TEXTS["argument.backup"])],
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+    yes: Yes = False,
+) -> None:
+    from thoughtcycle.graph.settings import load_settings
+    from thoughtcycle.memory import backup as backups
+
+    size = asyncio.run(backups.backup(db or load_settings().url(), file, replace=yes))
+    if as_json:
+        put_json({"file": str(file), "bytes": size})
+    else:
+        typer.echo(TEXTS.fill("backed_up", file=file, size=decimal(size)))
+
+
+@app.command(help=TEXTS["help.restore"])
+@reported
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=TEXTS["argument.restore"])],
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+    yes: Yes = False,
+) -> None:
+    from thoughtcycle.graph.settings import load_settings
+    from thoughtcycle.memory import backup as backups
+
+    asyncio.run(backups.restore(db or load_settings().url(), file, replace=yes))
+    if as_json:
+        put_json({"file": str(file)})
+    else:
+        typer.echo(TEXTS.fill("restored", file=file))
+
+
+@app.command(help=TEXTS["help.stats"])
+@reported
+def stats(user: User = None, db: Db = None, as_json: Json = False) -> None:
+    census = with_memory(db, user, lambda memory, who: memory.stats(who), embeddings=False)
+    totals = {
+        name: getattr(census, name) for name in ("chats", "cycles", "changes", "bytes", "database_bytes")
+    }
+    memories = [
+        {"status": status, "kind": kind, "count": count}
+        for (status, kind), count in sorted(census.memories.items(), key=str)
+    ]
+    if as_json:
+        put_json({"memories": memories, **totals})
+        return
+    typer.echo(f"{TEXTS['stats.memories']}: {sum(census.memories.values())}")
+    for one in memories:
+        status = TEXTS[f"status.{one['status']}"]
+        typer.echo(f"  {status}, {one['kind'] or '–'}: {one['count']}")
+    for name, value in totals.items():
+        if value is not None:
+            typer.echo(f"{TEXTS[f'stats.{name}']}: {decimal(value) if 'bytes' in name else value}")

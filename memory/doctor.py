@@ -1,40 +1,170 @@
-"""Checks a user's stored memories against the invariants that every write keeps."""
+"""Checks what is stored against the invariants that every write keeps, and repairs what can be repaired."""
 
-from typing import get_args
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
-from thoughtcycle.memory.records import Status
+from thoughtcycle.memory.records import Conversation, MemoryRecord
 from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage.health import CycleState
+from thoughtcycle.prompts.loader import Language, texts
+
+_PAGE = 500
+REPAIRABLE = frozenset({"vector_missing", "vector_stray", "tip_missing", "chat_missing", "cycle_number"})
 
 
-async def problems(storage: Storage, space: str) -> list[str]:
-    """What is wrong in this space, one line each; [] when everything fits together.
+@dataclass(frozen=True)
+class Flaw:
+    """Something that is not as it should be; `code` is a section of prompts/<language>/doctor.md."""
+
+    code: str
+    values: Mapping[str, object]
+
+    @property
+    def repairable(self) -> bool:
+        """Whether `repair` can put it right."""
+        return self.code in REPAIRABLE
+
+    def text(self, language: Language = "en") -> str:
+        """One line for a person."""
+        return texts(language, "doctor").fill(self.code, **self.values)
+
+
+@dataclass
+class _Seen:
+    """What the documents of a space tell, without what they say."""
+
+    revisions: dict[str, int] = field(default_factory=dict)
+    currents: dict[str, str] = field(default_factory=dict)
+    keys: Counter[str] = field(default_factory=Counter)
+
+    def add(self, record: MemoryRecord) -> None:
+        self.revisions[record.id] = record.revision
+        if record.current is not None:
+            self.currents[record.id] = record.current
+        if record.status == "active" and record.key is not None:
+            self.keys[record.key] += 1
+
+
+async def problems(storage: Storage, user: str) -> list[str]:
+    """`flaws` of a user as lines; [] when everything fits together."""
+    return [flaw.text() for flaw in await flaws(storage, user)]
+
+
+async def flaws(storage: Storage, user: str) -> list[Flaw]:
+    """What is wrong with a user's data.
 
     Documents and vectors name each other (TC-15), journal numbers have no gap, every document carries the
-    number of the last row about it, a key names one active memory, a former version names a current one.
+    number of the last row about it, a key names one active memory, a former version names a memory, a chat
+    ends with a cycle of its own, every cycle is of a chat, closed cycles have a number each, open ones none.
     """
-    records = await storage.listing(space, get_args(Status), limit=None, offset=0)
-    vectors = await storage.vectors(space, [record.id for record in records])
-    journal = await storage.journal(space)
-    found = []
-    listed = {(record.id, vector) for record in records for vector in record.vector_ids}
-    present = {(vector.memory, vector.id) for vector in vectors}
-    found += [f"memory {memory!r} lists the missing vector {id!r}" for memory, id in sorted(listed - present)]
-    found += [f"memory {memory!r} does not list its vector {id!r}" for memory, id in sorted(present - listed)]
-    numbers = [row.number for row in reversed(journal)]
-    if numbers != list(range(1, len(numbers) + 1)):
-        found.append(f"the journal has gaps: {numbers}")
-    last = {row.memory: row.number for row in reversed(journal)}
-    for record in records:
-        if last.get(record.id) != record.revision:
-            found.append(
-                f"memory {record.id!r} is at {record.revision}, its journal at {last.get(record.id)}"
-            )
-        if record.current is not None and record.current not in last:
-            found.append(f"version {record.id!r} is of an unknown memory")
-    known = {record.id for record in records}
-    found += [f"the journal tells of the missing memory {id!r}" for id in sorted(last.keys() - known)]
-    keys = [record.key for record in records if record.status == "active" and record.key is not None]
-    found += [
-        f"the key {key!r} names several active memories" for key in sorted({*keys}) if keys.count(key) > 1
+    found = [flaw async for flaw in _of_memories(storage, user)]
+    chats = {chat.id: chat async for chat in _chats(storage, user)}
+    return [*found, *of_transcript(chats, await storage.cycle_states(user))]
+
+
+async def repair(storage: Storage, user: str) -> None:
+    """Puts right what is REPAIRABLE; running it again changes nothing.
+
+    A missing vector is not listed any more (the memory is found by its words), a stray one is deleted. A
+    chat whose end is missing ends with its last closed cycle; a chat that is missing comes back, nameless.
+    """
+    codes = {flaw.code for flaw in await flaws(storage, user)}
+    if codes & {"vector_missing", "vector_stray"}:
+        await storage.mend_vectors(user)
+    states = await storage.cycle_states(user)
+    if "cycle_number" in codes:
+        for id in wrongly_numbered(states):
+            await storage.amend_cycle(user, id, lambda cycle: cycle)
+        states = await storage.cycle_states(user)
+    if codes & {"tip_missing", "chat_missing"}:
+        chats = {chat.id: chat async for chat in _chats(storage, user)}
+        for flaw in of_transcript(chats, states):
+            if flaw.code in ("tip_missing", "chat_missing"):
+                chat = str(flaw.values["chat"])
+                if await storage.owner(chat) in (None, user):
+                    await storage.mend_chat(user, chat, last_closed(states, chat))
+
+
+async def _of_memories(storage: Storage, space: str) -> AsyncIterator[Flaw]:
+    seen, after = _Seen(), 0
+    while records := await storage.page(space, after=after, limit=_PAGE):
+        vectors = await storage.vectors(space, [record.id for record in records])
+        present = {(vector.memory, vector.id) for vector in vectors}
+        for record in records:
+            seen.add(record)
+            for id in record.vector_ids:
+                if (record.id, id) not in present:
+                    yield Flaw("vector_missing", {"memory": record.id, "vector": id})
+        after = records[-1].revision
+    for id in await storage.stray_vectors(space):
+        yield Flaw("vector_stray", {"vector": id})
+    last: dict[str, int] = {}
+    number = 0
+    while entries := await storage.changes(space, after=number, limit=_PAGE):
+        for entry in entries:
+            if entry.number != number + 1:
+                yield Flaw("journal_gap", {"before": entry.number, "after": number})
+            number = entry.number
+            last[entry.memory] = number
+    for flaw in of_journal(seen.revisions, last, seen.currents, seen.keys):
+        yield flaw
+
+
+def of_journal(
+    revisions: Mapping[str, int],
+    last: Mapping[str, int],
+    currents: Mapping[str, str],
+    keys: Mapping[str, int],
+) -> Iterator[Flaw]:
+    """What does not fit between documents (`revisions`, `currents`, `keys`) and their `last` rows."""
+    for id, revision in revisions.items():
+        if last.get(id) != revision:
+            yield Flaw("revision", {"memory": id, "revision": revision, "journal": last.get(id)})
+    for id in sorted(last.keys() - revisions.keys()):
+        yield Flaw("memory_missing", {"memory": id})
+    for id, current in currents.items():
+        if current not in revisions:
+            yield Flaw("version_lost", {"memory": id, "current": current})
+    for key, number in keys.items():
+        if number > 1:
+            yield Flaw("key_twice", {"key": key})
+
+
+def of_transcript(chats: Mapping[str, Conversation], states: Iterable[CycleState]) -> Iterator[Flaw]:
+    """What does not fit between a user's chats and cycles."""
+    states = list(states)
+    places = {state.id: state.chat for state in states}
+    for chat in chats.values():
+        if chat.tip is not None and places.get(chat.tip) != chat.id:
+            yield Flaw("tip_missing", {"chat": chat.id, "cycle": chat.tip})
+    for id in dict.fromkeys(state.chat for state in states):
+        if id not in chats:
+            yield Flaw("chat_missing", {"chat": id})
+    for id in wrongly_numbered(states):
+        yield Flaw("cycle_number", {"cycle": id})
+
+
+def wrongly_numbered(states: Iterable[CycleState]) -> list[str]:
+    """Closed cycles without a number of their own, and open ones with one."""
+    states = list(states)
+    times = Counter(state.number for state in states)
+    return [
+        state.id
+        for state in states
+        if state.open != (state.number is None) or (state.number is not None and times[state.number] > 1)
     ]
-    return found
+
+
+def last_closed(states: Iterable[CycleState], chat: str) -> str | None:
+    """The cycle of a chat that was closed last."""
+    closed = [(state.number or 0, state.id) for state in states if state.chat == chat and not state.open]
+    return max(closed)[1] if closed else None
+
+
+async def _chats(storage: Storage, user: str) -> AsyncIterator[Conversation]:
+    after = None
+    while chats := await storage.conversations(user, after=after, limit=_PAGE):
+        for chat in chats:
+            yield chat
+        after = chats[-1].id

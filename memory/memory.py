@@ -18,6 +18,7 @@ from thoughtcycle.memory.changes import (
     new_version,
     search_keys,
 )
+from thoughtcycle.memory.checkup import Checkup
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.exporting import Exporting
@@ -52,7 +53,7 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Transcript, Explaining, Life, Exporting):
+class Memory(Transcript, Explaining, Life, Exporting, Checkup):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.

@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 
 from thoughtcycle.memory.masking import masked
 from thoughtcycle.memory.records import Conversation, Cycle, CycleMessage, JournalEntry, MemoryRecord, Variant
-from thoughtcycle.memory.storage.documents import from_document, to_document
 
 FORMAT = "thoughtcycle-export"
 VERSION = 1
@@ -14,7 +13,7 @@ VERSION = 1
 Line: TypeAlias = dict[str, Any]
 """One object of the file; `line` says which kind it is."""
 
-_OWN = ("memoriesId", "vectorIds")
+_OWN = {"space", "vector_ids"}
 """Fields of a memory that the importing side gives."""
 
 
@@ -76,9 +75,8 @@ def end_line(counted: Mapping[str, int]) -> Line:
 
 
 def _document(record: MemoryRecord, words: Sequence[str]) -> Line:
-    document = {name: value for name, value in to_document(record, aside=False).items() if name not in _OWN}
-    document["source"] = blotted(document["source"], words)
-    return document
+    plain = record.model_dump(mode="json", exclude={*_OWN, "id"})
+    return {"_id": record.id, **plain, "source": blotted(plain["source"], words)}
 
 
 def wired(message: CycleMessage, words: Sequence[str] = ()) -> Line:
@@ -126,7 +124,8 @@ def to_cycle(line: Line, user: str) -> Cycle:
 
 def to_memory(line: Line, user: str) -> MemoryRecord:
     """The memory of a line, in `user`'s space and without vectors. Raises ValueError as `to_chat`."""
-    return from_document({**_fields(line), "memoriesId": user, "vectorIds": ()})
+    fields = _fields(line)
+    return MemoryRecord(id=fields.pop("_id"), space=user, **fields)
 
 
 def to_change(line: Line, user: str) -> JournalEntry:

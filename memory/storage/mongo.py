@@ -23,6 +23,7 @@ from thoughtcycle.memory.records import (
 from thoughtcycle.memory.storage import (
     mongo_accesses,
     mongo_commit,
+    mongo_health,
     mongo_jobs,
     mongo_memories,
     mongo_transcript,
@@ -30,6 +31,7 @@ from thoughtcycle.memory.storage import (
 )
 from thoughtcycle.memory.storage.base import Amended, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
 from thoughtcycle.memory.storage.mongo_schema import migrate
 from thoughtcycle.prompts.errors import InputRefused
@@ -179,6 +181,27 @@ class MongoStorage(Storage):
         self, users: Collection[str], states: Collection[JobState], *, limit: int | None = None
     ) -> list[Job]:
         return await self._run(mongo_jobs.listing(self._db, users, states, limit))
+
+    async def integrity(self) -> list[str]:
+        return []  # the server looks after its own files
+
+    async def users(self) -> list[str]:
+        return await self._run(mongo_health.users(self._db))
+
+    async def census(self, user: str) -> Census:
+        return await self._run(mongo_health.census(self._db, user))
+
+    async def cycle_states(self, user: str) -> list[CycleState]:
+        return await self._run(mongo_health.cycle_states(self._db, user))
+
+    async def stray_vectors(self, space: str) -> list[str]:
+        return await self._run(mongo_health.stray_vectors(self._db, space))
+
+    async def mend_vectors(self, space: str) -> None:
+        await self._write(mongo_health.mend_vectors(self._db, space))
+
+    async def mend_chat(self, user: str, chat: str, tip: str | None) -> None:
+        await self._write(mongo_health.mend_chat(self._db, user, chat, tip))
 
     async def _write(self, work: Coroutine[Any, Any, T], turn: asyncio.Lock | None = None) -> T:
         """Runs to the end even when the caller is cancelled; `turn` spares writers of one loop a race."""

@@ -23,6 +23,7 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.storage import (
     sqlite_accesses,
+    sqlite_health,
     sqlite_jobs,
     sqlite_memories,
     sqlite_transcript,
@@ -30,6 +31,7 @@ from thoughtcycle.memory.storage import (
 )
 from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
 from thoughtcycle.memory.storage.wal import use_wal
 from thoughtcycle.prompts.errors import InputRefused
@@ -186,6 +188,27 @@ class SqliteStorage(Storage):
         self, users: Collection[str], states: Collection[JobState], *, limit: int | None = None
     ) -> list[Job]:
         return await self._read(sqlite_jobs.listing, users, states, limit)
+
+    async def integrity(self) -> list[str]:
+        return await self._read(sqlite_health.integrity)
+
+    async def users(self) -> list[str]:
+        return await self._read(sqlite_health.users)
+
+    async def census(self, user: str) -> Census:
+        return await self._read(sqlite_health.census, user)
+
+    async def cycle_states(self, user: str) -> list[CycleState]:
+        return await self._read(sqlite_health.cycle_states, user)
+
+    async def stray_vectors(self, space: str) -> list[str]:
+        return await self._read(sqlite_health.stray_vectors, space)
+
+    async def mend_vectors(self, space: str) -> None:
+        await self._write(sqlite_health.mend_vectors, space)
+
+    async def mend_chat(self, user: str, chat: str, tip: str | None) -> None:
+        await self._write(sqlite_health.mend_chat, user, chat, tip)
 
     async def _read(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs

@@ -3,12 +3,22 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import get_args
 
-from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord
+from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord, Status
 from thoughtcycle.memory.storage.documents import loads
 from thoughtcycle.memory.storage.sqlite_memories import journal_rows
 
 _CHUNK = 500
+_OF_STATUS = (
+    "SELECT * FROM (SELECT revision, rowid AS place FROM memories "
+    "WHERE space = ? AND status = ? AND revision > ? ORDER BY revision LIMIT ?)"
+)
+_PAGE = (
+    "SELECT document FROM memories JOIN "
+    f"(SELECT * FROM ({' UNION ALL '.join([_OF_STATUS] * len(get_args(Status)))}) ORDER BY revision LIMIT ?) "
+    "AS found ON memories.rowid = place ORDER BY found.revision"
+)
 
 
 def conversations(db: sqlite3.Connection, user: str, after: str | None, limit: int) -> list[Conversation]:
@@ -40,12 +50,9 @@ def cycles(db: sqlite3.Connection, user: str, ids: Sequence[str]) -> list[Cycle]
 
 
 def page(db: sqlite3.Connection, space: str, after: int, limit: int) -> list[MemoryRecord]:
-    """See WholeUser.page. Every document carries the number of its last journal row."""
-    rows = db.execute(
-        "SELECT document FROM journal JOIN memories ON memories.id = memory AND revision = number "
-        "WHERE journal.space = ? AND number > ? AND +memories.space = journal.space ORDER BY number LIMIT ?",
-        (space, after, limit),
-    )
+    """See WholeUser.page. Each status has its own order in the index; they are merged."""
+    values = [value for status in get_args(Status) for value in (space, status, after, limit)]
+    rows = db.execute(_PAGE, (*values, limit))
     return [loads(row[0]) for row in rows]
 
 

@@ -1,6 +1,8 @@
 """Whole-user commands as a person meets them: files are whole or not there, failures are one line."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,24 @@ def test_an_export_is_written_whole_and_for_its_owner_only(filled: Path, tmp_pat
     assert [json.loads(line) for line in piped[1:]] == lines[1:]
     refused(run("export", str(tmp_path / "none" / "x"), db=filled))
     assert [path.name for path in tmp_path.iterdir()] == ["ana.jsonl"]
+
+
+@pytest.mark.spec("BY-4")
+def test_a_backup_is_restored_over_what_was_broken(filled: Path, tmp_path: Path) -> None:
+    db, copy = tmp_path / "m.db", tmp_path / "copy.db"
+    assert run("backup", str(copy), db=filled).returncode == 0
+    assert run("restore", str(copy), db=db).returncode == 0
+    assert str(db) in refused(run("restore", str(copy), db=db))
+    told = json.loads(run("stats", "--json", db=db).stdout)
+    assert {(one["status"], one["kind"]): one["count"] for one in told["memories"]} == {
+        ("active", "bio"): 1,
+        ("hidden", "pref"): 1,
+    }
+    assert (told["chats"], told["cycles"]) == (1, 2)
+    with closing(sqlite3.connect(db)) as broken, broken:
+        broken.execute("DELETE FROM vectors")
+    done = run("doctor", "--json", db=db)
+    assert done.returncode == 1
+    assert {json.loads(line)["code"] for line in done.stdout.splitlines()} == {"vector_missing"}
+    assert run("doctor", "--repair", db=db).returncode == 0
+    assert run("doctor", db=db).returncode == 0

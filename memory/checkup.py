@@ -1,0 +1,26 @@
+"""How the memory is: what is wrong with it, and how much there is."""
+
+from thoughtcycle.memory.doctor import Flaw, flaws, repair
+from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.storage.health import Census
+
+
+class Checkup(Engine):
+    """Looks at a user's data as a whole, or at everybody's."""
+
+    async def doctor(self, user: str | None = None, *, mend: bool = False) -> list[Flaw]:
+        """What is wrong with the data of `user` – None: with everybody's, and with the database file itself.
+
+        With `mend` what can be repaired is repaired first; what is told is what is left.
+        """
+        found = []
+        for one in await self._storage.users() if user is None else [owned(user)]:
+            if mend:
+                await repair(self._storage, one)
+            found += await flaws(self._storage, one)
+        told = await self._storage.integrity() if user is None else []
+        return [*(Flaw("database", {"told": line}) for line in told), *found]
+
+    async def stats(self, user: str) -> Census:
+        """How many memories (by status and kind), chats, cycles and changes a user has, and their bytes."""
+        return await self._storage.census(owned(user))
