@@ -1,9 +1,10 @@
-"""Commands that concern all that is kept: export, doctor, backup, restore, stats."""
+"""Commands that concern all that is kept: export, import, doctor, backup, restore, stats."""
 
 import asyncio
 import json
 import sys
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,6 +46,33 @@ def export(
     elif file != "-":
         numbers = {name: counted.get(name, 0) for name in ("chat", "cycle", "memory")}
         typer.echo(TEXTS.fill("exported", file=file, **numbers))
+
+
+@app.command("import", help=TEXTS["help.import"])
+@reported
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=TEXTS["argument.import"])],
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as bar:
+        task = bar.add_task(TEXTS["importing"], total=None)
+        done = with_memory(
+            db,
+            user,
+            lambda memory, who: memory.import_file(
+                who, file, progress=lambda part, whole: bar.update(task, completed=part, total=whole)
+            ),
+        )
+    if as_json:
+        put_json(asdict(done))
+    else:
+        typer.echo(TEXTS.fill("imported", file=file, **asdict(done)))
 
 
 @app.command(help=TEXTS["help.doctor"])

@@ -23,6 +23,7 @@ from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.exporting import Exporting
 from thoughtcycle.memory.facets import BELIEVED, aware, valid_at
+from thoughtcycle.memory.importing import Importing
 from thoughtcycle.memory.life import Life
 from thoughtcycle.memory.provenance import Explaining
 from thoughtcycle.memory.records import (
@@ -41,7 +42,6 @@ from thoughtcycle.memory.snapshots import Snapshots
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.storage.factory import open_storage
 from thoughtcycle.memory.storage.url import parse_url
-from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.undoing import UndoSearch, is_version, same_content, undone
 from thoughtcycle.memory.words import identity
 
@@ -53,7 +53,7 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Transcript, Explaining, Life, Exporting, Checkup):
+class Memory(Importing, Explaining, Life, Exporting, Checkup):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.

@@ -148,7 +148,7 @@ def _message(wire: Line) -> CycleMessage:
 def in_order(links: Mapping[str, str | None]) -> Iterator[str]:
     """The cycles of a chat, each after its parent where that is in the chat too."""
     done: set[str] = set()
-    for start in links:
+    for start in sorted(links):
         way: list[str] = []
         at: str | None = start
         while at is not None and at in links and at not in done:

@@ -182,6 +182,14 @@ class MongoStorage(Storage):
     ) -> list[Job]:
         return await self._run(mongo_jobs.listing(self._db, users, states, limit))
 
+    async def strangers(
+        self, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]
+    ) -> bool:
+        return await self._run(mongo_users.strangers(self._db, user, chats, cycles, memories))
+
+    async def adopt(self, chat: Conversation) -> None:
+        await self._write(mongo_users.adopt(self._db, chat))
+
     async def integrity(self) -> list[str]:
         return []  # the server looks after its own files
 

@@ -22,7 +22,7 @@ async def claim(db: Database, chat: str, user: str, at: datetime) -> Conversatio
     await TRANSCRIPTS.settled(db, user)
     found = await db.conversations.find_one({"chat_id": escaped(chat)})
     if found is None:
-        times = {"created_at": _time(at), "updated_at": _time(at)}
+        times = {"created_at": stored_time(at), "updated_at": stored_time(at)}
         found = {"chat_id": escaped(chat), "user_id": escaped(user), "tip": None, "tipped": 0, **times}
         try:
             await db.conversations.insert_one(found)
@@ -99,7 +99,7 @@ async def amend_cycle(
             return [], None
         cycle = change(_cycle(found))
         document = _document(cycle, found["version"] + 1, number + 1 if cycle.closed else None)
-        moved = {"tip": escaped(id), "tipped": number + 1, "updated_at": _time(cycle.heartbeat)}
+        moved = {"tip": escaped(id), "tipped": number + 1, "updated_at": stored_time(cycle.heartbeat)}
         entry = {"document": document, "before": found["version"], "tip": moved if tip else None}
         chat = await db.conversations.find_one({"chat_id": document["chat_id"]}, {"tip": 1})
         return [entry], Amended(cycle, unescaped(chat["tip"]) if chat else None)
@@ -232,6 +232,6 @@ def _cycle(found: Document) -> Cycle:
     return Cycle.model_validate_json(found["document"])
 
 
-def _time(at: datetime) -> str:
+def stored_time(at: datetime) -> str:
     """In UTC and always equally long, so that texts sort as times do."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")

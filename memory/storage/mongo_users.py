@@ -7,7 +7,7 @@ from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES, PROVISIONAL
 from thoughtcycle.memory.storage.mongo_documents import escaped, journal_record, memory_record, unescaped
 from thoughtcycle.memory.storage.mongo_ledger import find_in
-from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS, conversation
+from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS, claim, conversation, stored_time
 
 
 async def conversations(db: Database, user: str, after: str | None, limit: int) -> list[Conversation]:
@@ -59,3 +59,27 @@ async def rename(db: Database, user: str, chat: str, title: str | None) -> bool:
     """See WholeUser.rename."""
     key = {"chat_id": escaped(chat), "user_id": escaped(user)}
     return bool((await db.conversations.update_one(key, {"$set": {"title": escaped(title)}})).matched_count)
+
+
+async def strangers(
+    db: Database, user: str, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]
+) -> bool:
+    """See WholeUser.strangers."""
+    places = (
+        (db.conversations, "user_id", "chat_id", chats),
+        (db.cycles, "user_id", "_id", cycles),
+        (db.memories, "memoriesId", "_id", memories),
+    )
+    for collection, owner, field, ids in places:
+        wanted = [escaped(id) for id in ids]
+        async for _ in find_in(collection, {owner: {"$ne": escaped(user)}}, field, wanted, {"_id": 1}):
+            return True
+    return False
+
+
+async def adopt(db: Database, chat: Conversation) -> None:
+    """See WholeUser.adopt."""
+    await claim(db, chat.id, chat.user, chat.created)
+    key = {"chat_id": escaped(chat.id), "user_id": escaped(chat.user)}
+    fields = {"tip": escaped(chat.tip), "title": escaped(chat.title), "updated_at": stored_time(chat.updated)}
+    await db.conversations.update_one(key, {"$set": fields})

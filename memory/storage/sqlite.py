@@ -189,6 +189,14 @@ class SqliteStorage(Storage):
     ) -> list[Job]:
         return await self._read(sqlite_jobs.listing, users, states, limit)
 
+    async def strangers(
+        self, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]
+    ) -> bool:
+        return await self._read(sqlite_users.strangers, user, chats, cycles, memories)
+
+    async def adopt(self, chat: Conversation) -> None:
+        await self._write(sqlite_users.adopt, chat)
+
     async def integrity(self) -> list[str]:
         return await self._read(sqlite_health.integrity)
 

@@ -70,3 +70,29 @@ def rename(db: sqlite3.Connection, user: str, chat: str, title: str | None) -> b
     """See WholeUser.rename."""
     changed = db.execute("UPDATE conversations SET title = ? WHERE id = ? AND user = ?", (title, chat, user))
     return bool(changed.rowcount)
+
+
+def strangers(
+    db: sqlite3.Connection, user: str, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]
+) -> bool:
+    """See WholeUser.strangers."""
+    places = (("conversations", "user", chats), ("cycles", "user", cycles), ("memories", "space", memories))
+    for table, owner, ids in places:
+        for start in range(0, len(ids), _CHUNK):
+            some = ids[start : start + _CHUNK]
+            query = (
+                f"SELECT 1 FROM {table} WHERE id IN ({', '.join('?' * len(some))}) AND +{owner} != ? LIMIT 1"
+            )
+            if db.execute(query, (*some, user)).fetchone() is not None:
+                return True
+    return False
+
+
+def adopt(db: sqlite3.Connection, chat: Conversation) -> None:
+    """See WholeUser.adopt."""
+    db.execute(
+        "INSERT INTO conversations (id, user, tip, title, created, updated) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO UPDATE SET tip = excluded.tip, title = excluded.title, "
+        "updated = excluded.updated WHERE user = excluded.user",
+        (chat.id, chat.user, chat.tip, chat.title, chat.created.isoformat(), chat.updated.isoformat()),
+    )

@@ -35,3 +35,13 @@ class WholeUser(ABC):
     @abstractmethod
     async def rename(self, user: str, chat: str, title: str | None) -> bool:
         """Gives a chat a title; False when the user has no such chat."""
+
+    @abstractmethod
+    async def strangers(
+        self, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]
+    ) -> bool:
+        """Whether any of these ids is another user's."""
+
+    @abstractmethod
+    async def adopt(self, chat: Conversation) -> None:
+        """Gives a chat of the same user this end, title and time of last use; one that is new is created."""

@@ -54,3 +54,17 @@ def test_a_backup_is_restored_over_what_was_broken(filled: Path, tmp_path: Path)
     assert {json.loads(line)["code"] for line in done.stdout.splitlines()} == {"vector_missing"}
     assert run("doctor", "--repair", db=db).returncode == 0
     assert run("doctor", db=db).returncode == 0
+
+
+@pytest.mark.spec("BY-4")
+def test_an_import_adds_what_is_not_there_yet(filled: Path, tmp_path: Path) -> None:
+    file, db = tmp_path / "ana.jsonl", tmp_path / "m.db"
+    assert run("export", str(file), db=filled).returncode == 0
+    done = run("import", str(file), db=db, env={"THOUGHTCYCLE_LANGUAGE": "en"})
+    assert done.stdout == f"Imported from {file}: 1 chats, 2 cycles, 1 memories.\n"
+    assert done.stderr == ""
+    again = json.loads(run("import", str(file), "--json", db=db).stdout)
+    assert again == {"chats": 0, "cycles": 0, "memories": 0, "changes": 0}
+    assert "Nome: Pedro" in run("memories", "list", db=db).stdout
+    file.write_text(file.read_text()[:-50])
+    assert str(file) in refused(run("import", str(file), "--user", "bia", db=db))

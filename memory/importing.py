@@ -1,0 +1,62 @@
+"""Import: our own export, or the conversations of ChatGPT and Claude, each once however often it is read."""
+
+import asyncio
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+from thoughtcycle.memory.engine import owned
+from thoughtcycle.memory.foreign import ForeignChat
+from thoughtcycle.memory.import_file import chats, kind_of
+from thoughtcycle.memory.records import named_id
+from thoughtcycle.memory.reimport import Imported, Progress, Reimport
+from thoughtcycle.memory.transcript import Transcript
+
+_AT_ONCE = 20
+
+
+class Importing(Transcript, Reimport):
+    """Takes in files."""
+
+    async def import_file(
+        self, user: str, path: Path, *, progress: Progress = lambda done, total: None
+    ) -> Imported:
+        """Adds what the file at `path` holds to what is kept of `user`; what is there already stays as it is.
+
+        The file is `export`'s (docs/export.md), or conversations.json of ChatGPT or Claude, or the zip that
+        holds it; these become chats whose cycles are still to be learned from. It is read twice, first to
+        see that it is whole; when an import was cut off, the same call goes on. Where ids of an export are
+        another user's, or the export is, the user gets ids of their own. Before anything is written it raises
+        InputRefused: 'import_unreadable', 'import_unknown', 'import_damaged', 'import_version'.
+        """
+        owned(user)
+        if await asyncio.to_thread(kind_of, path) == "own":
+            return await self._import_own(user, path, progress)
+        return await self._import_foreign(user, path, progress)
+
+    async def _import_foreign(self, user: str, path: Path, progress: Progress) -> Imported:
+        total = await asyncio.to_thread(lambda: sum(1 for _ in chats(path)))
+        done, seen = Imported(), 0
+        with closing(chats(path)) as found:
+            while some := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
+                for chat in some:
+                    await self._take_foreign(user, chat, done)
+                    seen += 1
+                    progress(seen, total)
+        return done
+
+    async def _take_foreign(self, user: str, chat: ForeignChat, done: Imported) -> None:
+        """Its exchanges as cycles, in their order; those that are there already are found again."""
+        if not chat.exchanges:
+            return
+        id = named_id("import", user, chat.source, chat.id)
+        known = await self._storage.claim(id, user, chat.created)
+        there = await self._storage.links(user, id)
+        for one in chat.exchanges:
+            cycle = await self.record_cycle(
+                user, id, one.said, one.replied, at=one.at, channel=f"import:{chat.source}"
+            )
+            done.cycles += cycle.id not in there
+        if known.title is None and chat.title is not None:
+            await self._storage.rename(user, id, chat.title)
+        done.chats += not there

@@ -1,0 +1,253 @@
+"""Import of our own export: chats, cycles and memories with their history, each once."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from thoughtcycle.memory import embedder
+from thoughtcycle.memory.branches import live_path
+from thoughtcycle.memory.changes import Keys, search_keys, with_vectors
+from thoughtcycle.memory.engine import Engine
+from thoughtcycle.memory.import_file import Contents, checked, line_at, lines
+from thoughtcycle.memory.portable import Line, to_change, to_chat, to_cycle, to_memory
+from thoughtcycle.memory.records import JournalEntry, MemoryRecord, named_id
+from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.words import identity
+from thoughtcycle.prompts.errors import NotAllowed
+
+_AT_ONCE = 200
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+"""Told how much is done, of how much."""
+
+
+@dataclass
+class Imported:
+    """What an import added; what was there already does not count."""
+
+    chats: int = 0
+    cycles: int = 0
+    memories: int = 0
+    changes: int = 0
+
+
+@dataclass
+class _Replay:
+    """How far the journal of a file was read: which row of which memory comes next, and what became of it."""
+
+    user: str
+    path: Path
+    places: Mapping[str, int]
+    renamed: Callable[[str], str]
+    read: Counter[str] = field(default_factory=Counter)
+    """Memory → how many of its rows were read."""
+    numbers: dict[int, int] = field(default_factory=dict)
+    """Number in the file → number here."""
+    instead: dict[str, str] = field(default_factory=dict)
+    """A memory that is not taken → the one here that says the same."""
+    left: set[str] = field(default_factory=set)
+    """Memories that went another way here; they stay as they are."""
+
+
+class Reimport(Engine):
+    """Takes in what `export` wrote."""
+
+    async def _import_own(self, user: str, path: Path, progress: Progress) -> Imported:
+        """See `import_file`. The file is read twice: once to find whether it is whole."""
+        contents, strange = Contents(""), False
+        async for some in _in_batches(checked(path)):
+            contents = some[-1][1]
+            strange = strange or await self._storage.strangers(user, **_ids([line for line, _ in some]))
+        renamed = _renaming(user) if strange or contents.user != user else str
+        done = Imported()
+        total, seen = sum(contents.counted.values()), 0
+        chat: list[Line] = []
+        replay = _Replay(user, path, contents.places, renamed)
+        async for some in _in_batches(lines(path)):
+            for _, line in some:
+                if line["line"] != "cycle" and chat:
+                    await self._take_chat(user, chat, done)
+                    chat = []
+                if line["line"] in ("chat", "cycle"):
+                    chat.append(moved(line, renamed))
+            rows = [line for _, line in some if line["line"] == "change" and line["memory"] in replay.places]
+            for group in distinct(rows):
+                await self._take_changes(replay, group, done)
+            seen += len(some)
+            progress(min(seen, total), total)
+        return done
+
+    async def _take_chat(self, user: str, found: Sequence[Line], done: Imported) -> None:
+        """A chat and its cycles; its live branch is the file's where that goes on from the one here."""
+        chat = to_chat(found[0], user)
+        known = await self._storage.claim(chat.id, user, chat.created)
+        if known.user != user:
+            raise NotAllowed("chat_of_another")
+        there = await self._storage.links(user, chat.id)
+        cycles = [to_cycle(line, user) for line in found[1:]]
+        for cycle in cycles:
+            if cycle.id not in there:
+                await self._storage.add_cycle(cycle)
+                done.cycles += 1
+        links = {cycle.id: cycle.parent for cycle in cycles}
+        if known.tip is None or (known.tip != chat.tip and known.tip in live_path(links, chat.tip)):
+            await self._storage.adopt(chat.model_copy(update={"title": known.title or chat.title}))
+            done.chats += known.tip is None
+
+    async def _take_changes(self, replay: _Replay, rows: Sequence[Line], done: Imported) -> None:
+        """Repeats rows of the journal, one of each memory; those that are here already are left out."""
+        user, wanted = replay.user, []
+        for row in rows:
+            entry = to_change(moved(row, replay.renamed), user)
+            line = await asyncio.to_thread(line_at, replay.path, replay.places[row["memory"]])
+            wanted.append((entry, to_memory(moved(line, replay.renamed), user), row["number"]))
+        texts = [text for _, one, _ in wanted for text in search_keys(one.content, one.bindings)]
+        new = {entry.memory for entry, _, _ in wanted if not replay.read[entry.memory]}
+        data = embedder.packed(await embedder.embed(self._embeddings, texts)) if new else {}
+
+        async def plan() -> tuple[list[Write], list[tuple[JournalEntry, int]]]:
+            return await self._replayed(replay, wanted, Keys(self._model, data))
+
+        stored, told = await self._change(user, plan)
+        for entry, number in told:
+            replay.numbers[number] = stored[entry.memory].revision
+        for entry, _, _ in wanted:
+            replay.read[entry.memory] += 1
+        done.changes += len(told)
+        done.memories += sum(entry.before is None for entry, _ in told)
+
+    async def _replayed(
+        self, replay: _Replay, wanted: Sequence[tuple[JournalEntry, MemoryRecord, int]], keys: Keys
+    ) -> tuple[list[Write], list[tuple[JournalEntry, int]]]:
+        """The writes for rows that are not here yet, and these rows with their numbers in the file."""
+        user = replay.user
+        here = {one.id: one for one in await self._storage.records(user, [one.id for _, one, _ in wanted])}
+        new = [one for _, one, _ in wanted if one.id not in here and one.status == "active"]
+        holders = await self._storage.same(
+            user,
+            identities={identity(one.type, one.content) for one in new},
+            keys={one.key for one in new if one.key is not None},
+        )
+        writes, told = [], []
+        for entry, record, number in wanted:
+            if record.id in replay.left or record.id in replay.instead:
+                continue
+            stored = here.get(record.id)
+            if stored is None:
+                if (same := _holder(record, holders)) is not None and says_same(same, record):
+                    replay.instead[record.id] = same.id
+                    continue
+                write = _first(entry, record, same, replay.instead, keys)
+            else:
+                rows = (await self._storage.journal(user, memory=record.id))[::-1]
+                read = replay.read[entry.memory]
+                if len(rows) > read:
+                    if (rows[read].at, rows[read].op) != (entry.at, entry.op):
+                        replay.left.add(record.id)
+                    replay.numbers[number] = rows[read].number
+                    continue
+                write = _next(entry, record, stored, replay.numbers)
+            writes.append(write)
+            told.append((entry, number))
+        return writes, told
+
+
+def says_same(one: MemoryRecord, other: MemoryRecord) -> bool:
+    """Whether both have the same content."""
+    return identity(one.type, one.content) == identity(other.type, other.content)
+
+
+def _holder(record: MemoryRecord, holders: Sequence[MemoryRecord]) -> MemoryRecord | None:
+    """The active memory that says the same as `record`, else the one that holds its key."""
+    if record.status != "active":
+        return None
+    keyed = [one for one in holders if record.key is not None and one.key == record.key]
+    return next((one for one in holders if says_same(one, record)), next(iter(keyed), None))
+
+
+def _first(
+    entry: JournalEntry,
+    record: MemoryRecord,
+    holder: MemoryRecord | None,
+    instead: Mapping[str, str],
+    keys: Keys,
+) -> Write:
+    """The write that brings a memory in; where another holds its key, as a former version of that one."""
+    if record.current is not None and record.current in instead:
+        record = record.model_copy(update={"current": instead[record.current]})
+    if holder is not None:
+        former = {"status": "superseded", "current": holder.id, "valid_to": holder.valid_from}
+        record = record.model_copy(update=former)
+    vectors = keys.made(record)
+    return Write(with_vectors(record, vectors), entry.op, entry.at, vectors=vectors, cycle=entry.cycle)
+
+
+def _next(
+    entry: JournalEntry, record: MemoryRecord, stored: MemoryRecord, numbers: Mapping[int, int]
+) -> Write:
+    """The write that adds a row to a memory that is here; its document is the file's from the first on."""
+    if stored.status == "superseded" and record.status == "active":
+        record = stored  # another memory here holds its key
+    before = (entry.before or stored).model_copy(update={"revision": stored.revision})
+    after = record.model_copy(update={"vector_ids": stored.vector_ids})
+    undoes = numbers.get(entry.undoes) if entry.undoes is not None else None
+    return Write(after, entry.op, entry.at, before=before, cycle=entry.cycle, undoes=undoes)
+
+
+def distinct(rows: Sequence[Line]) -> Iterator[list[Line]]:
+    """`rows` in order, in groups that name each memory once."""
+    group: list[Line] = []
+    for row in rows:
+        if any(row["memory"] == other["memory"] for other in group):
+            yield group
+            group = []
+        group.append(row)
+    if group:
+        yield group
+
+
+def moved(line: Line, renamed: Callable[[str], str]) -> Line:
+    """`line` with `renamed` ids of chats, cycles and memories."""
+    changed = dict(line)
+    for name in ("id", "_id", "chat", "tip", "parent", "memory", "cycle", "current"):
+        if isinstance(changed.get(name), str):
+            changed[name] = renamed(changed[name])
+    for name in ("source", "before"):
+        if isinstance(changed.get(name), dict):
+            changed[name] = moved(changed[name], renamed)
+    if "variants" in changed:
+        variants = [dict(variant, steps=_found(variant["steps"], renamed)) for variant in line["variants"]]
+        progress = [[one[0], _found([one[1]], renamed)[0], one[2]] for one in line["progress"]]
+        changed.update(variants=variants, progress=progress)
+    return changed
+
+
+def _found(steps: Sequence[dict[str, Any]], renamed: Callable[[str], str]) -> list[dict[str, Any]]:
+    return [
+        {**step, "found": [renamed(id) for id in step["found"]]} if "found" in step else step
+        for step in steps
+    ]
+
+
+def _renaming(user: str) -> Callable[[str], str]:
+    return lambda id: named_id("imported", user, id)
+
+
+def _ids(some: Sequence[Line]) -> dict[str, list[str]]:
+    names = {"chats": ("chat", "id"), "cycles": ("cycle", "id"), "memories": ("memory", "_id")}
+    found = {
+        name: [line[field] for line in some if line["line"] == kind] for name, (kind, field) in names.items()
+    }
+    found["memories"] += [line["_id"] for line in some if line["line"] == "version"]
+    return found
+
+
+async def _in_batches(found: Iterator[T]) -> Any:
+    """`found`, some at a time, read off the event loop."""
+    while some := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
+        yield some
