@@ -110,14 +110,14 @@ def backup(
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.memory import backup as backups
 
-    size = asyncio.run(backups.backup(db or load_settings().url(), file, replace=yes))
+    size = asyncio.run(backups.backup(load_settings().url() if db is None else db, file, replace=yes))
     if as_json:
         put_json({"file": str(file), "bytes": size})
     else:
         typer.echo(TEXTS.fill("backed_up", file=file, size=decimal(size)))
 
 
-@app.command(help=TEXTS["help.restore"])
+@app.command(help=TEXTS["help.restore_backup"])
 @reported
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=TEXTS["argument.restore"])],
@@ -129,11 +129,11 @@ def restore(
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.memory import backup as backups
 
-    asyncio.run(backups.restore(db or load_settings().url(), file, replace=yes))
+    asyncio.run(backups.restore(load_settings().url() if db is None else db, file, replace=yes))
     if as_json:
         put_json({"file": str(file)})
     else:
-        typer.echo(TEXTS.fill("restored", file=file))
+        typer.echo(TEXTS.fill("restored_backup", file=file))
 
 
 @app.command(help=TEXTS["help.stats"])
