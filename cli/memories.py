@@ -94,10 +94,8 @@ def list_(
     at: At = None,
     limit: Limit = 100,
 ) -> None:
-    for name in status or ():
-        if name not in EVERY:
-            raise InputRefused("unknown_status", status=repr(name), known=", ".join(EVERY))
-    statuses = EVERY if every else tuple(known for known in EVERY if known in (status or ["active"]))
+    wanted = frozenset(check_names(status, EVERY, "--status") or ["active"])
+    statuses: tuple[Status, ...] = EVERY if every else tuple(one for one in EVERY if wanted & {one})
     then = check_time(at, "--at")
 
     def work(memory: "Memory", who: str) -> Awaitable[list[MemoryRecord]]:
@@ -134,8 +132,9 @@ def search(
         "recipe": recipe,
     }
 
-    def work(memory: "Memory", who: str) -> Awaitable[list[MemoryHit]]:
-        return memory.search(who, query, limit=limit, **options)
+    async def work(memory: "Memory", who: str) -> list[MemoryHit]:
+        hits = await memory.search(who, query, limit=limit, **options)
+        return [hit for hit in hits if isinstance(hit, MemoryHit)]
 
     hits = with_memory(db, user, work)
     if as_json:
