@@ -1,15 +1,14 @@
 """`thoughtcycle eval`: measures retrieval on public data sets, through the memory's own search."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thoughtcycle.cli.files import check_writable, new_file
 from thoughtcycle.cli.options import TEXTS, Json, put_json, reported
-from thoughtcycle.prompts.errors import InputRefused
 
 if TYPE_CHECKING:
     from thoughtcycle.evals.measures import Report
@@ -48,8 +47,8 @@ def _print(
     from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
     from thoughtcycle.mind.roles import ModelSettings
 
-    if html is not None and (html.is_dir() or not os.access(html.absolute().parent, os.W_OK)):
-        raise InputRefused("file_not_writable", path=repr(str(html)))
+    if html is not None:
+        check_writable(html)
     embeddings = build_embeddings(ModelSettings())
 
     async def run() -> "Report":
@@ -61,19 +60,9 @@ def _print(
 
     report = asyncio.run(run())
     if html is not None:
-        _write(html, page(report))
+        with new_file(html, replace=True) as file:
+            file.write(page(report).encode())
     if as_json:
         put_json(report.as_json())
     else:
         typer.echo(report.as_text())
-
-
-def _write(file: Path, text: str) -> None:
-    """Writes `text` whole or not at all; raises InputRefused('file_not_writable')."""
-    partly = file.with_name(f".{file.name}.part")
-    try:
-        partly.write_text(text, encoding="utf-8")
-        partly.replace(file)
-    except OSError as error:
-        partly.unlink(missing_ok=True)
-        raise InputRefused("file_not_writable", path=repr(str(file))) from error

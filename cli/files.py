@@ -1,5 +1,6 @@
 """Files that a command writes: whole or not at all, and for the user's own eyes."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,3 +31,12 @@ def new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
         raise InputRefused("file_unwritable", path=repr(str(path)), cause=error.strerror) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Raises InputRefused('file_unwritable') when `new_file` could not: asked before long work."""
+    cause = errno.EISDIR if path.is_dir() else errno.ENOENT if not path.absolute().parent.is_dir() else None
+    if cause is None and not os.access(path.absolute().parent, os.W_OK):
+        cause = errno.EACCES
+    if cause is not None:
+        raise InputRefused("file_unwritable", path=repr(str(path)), cause=os.strerror(cause))

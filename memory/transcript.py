@@ -127,7 +127,7 @@ class Transcript(Engine):
         `at` is when it was said; either text may be empty, where only one of the two spoke. `formation`
         pending: what is worth remembering is taken from it later. Raises NotAllowed('chat_of_another').
         """
-        conversation = await self.claim_chat(user, chat)
+        await self.claim_chat(user, chat)
         cycle = recorded(
             user,
             chat,
@@ -135,13 +135,9 @@ class Transcript(Engine):
             (reply_text, reply_name),
             at=at,
             channel=channel,
-            parent=conversation.tip,
             formation=formation,
         )
-        stored = await self._storage.add_cycle(cycle)
-        if stored.parent != conversation.tip:
-            return stored  # recorded before
-        return (await self._amend(user, stored.id, lambda known: known, tip=True)).cycle
+        return await self._storage.append_cycle(cycle)
 
     async def conversation(
         self, user: str, chat: str, *, limit: int = 2, tip: str | None = None
@@ -206,10 +202,12 @@ def recorded(
     *,
     at: datetime,
     channel: str,
-    parent: str | None,
     formation: Literal["none", "pending"],
 ) -> Cycle:
-    """A complete cycle of (text, speaker's name) and its answer; what is equal has the same id."""
+    """A complete cycle of (text, speaker's name) and its answer; what is equal has the same id.
+
+    It is behind no other one yet.
+    """
     id = named_id("recorded", chat, at.isoformat(), *(digest(text) for text, _ in (said, replied)))
     message = CycleMessage(id=named_id("said", id), role="user", text=said[0], name=said[1], at=at)
     reply = CycleMessage(
@@ -221,7 +219,7 @@ def recorded(
         user=user,
         chat=chat,
         channel=channel,
-        parent=parent,
+        parent=None,
         message=message,
         opened_at=at,
         heartbeat=at,

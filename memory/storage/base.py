@@ -234,6 +234,14 @@ class Storage(WholeUser, Health, JobStorage):
         """Stores a new cycle; when its id is known already, returns the stored one unchanged."""
 
     @abstractmethod
+    async def append_cycle(self, cycle: Cycle) -> Cycle:
+        """Stores a new closed cycle behind the end of its chat's live branch and makes it the end, in one go.
+
+        Its `parent` is what was the end; two at once come one after the other. When its id is known already,
+        returns the stored one unchanged.
+        """
+
+    @abstractmethod
     async def cycle(self, user: str, id: str) -> Cycle | None:
         """One cycle of the transcript."""
 

@@ -124,6 +124,10 @@ class MongoStorage(Storage):
         work = mongo_transcript.add_cycle(self._db, cycle, self._place)
         return await self._write(work, self._transcripts.setdefault(cycle.user, asyncio.Lock()))
 
+    async def append_cycle(self, cycle: Cycle) -> Cycle:
+        work = mongo_transcript.append_cycle(self._db, cycle, self._place)
+        return await self._write(work, self._transcripts.setdefault(cycle.user, asyncio.Lock()))
+
     async def cycle(self, user: str, id: str) -> Cycle | None:
         return await self._run(mongo_transcript.get_cycle(self._db, user, id))
 

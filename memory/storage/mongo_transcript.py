@@ -67,6 +67,25 @@ async def add_cycle(db: Database, cycle: Cycle, place: str) -> Cycle:
     return await TRANSCRIPTS.write(db, cycle.user, plan, place)
 
 
+async def append_cycle(db: Database, cycle: Cycle, place: str) -> Cycle:
+    """See Storage.append_cycle."""
+
+    async def plan(number: int) -> tuple[list[Document], Cycle]:
+        if await db.cycles.find_one({"_id": escaped(cycle.id)}, {"_id": 1}) is not None:
+            return [], await _known(db, cycle)
+        chat = await db.conversations.find_one({"chat_id": escaped(cycle.chat)}, {"tip": 1})
+        added = cycle.model_copy(update={"parent": unescaped(chat["tip"]) if chat else None})
+        document = _document(added, 1, number + 1)
+        return [{"document": document, "before": None, "tip": _tip(added, number + 1)}], added
+
+    return await TRANSCRIPTS.write(db, cycle.user, plan, place)
+
+
+def _tip(cycle: Cycle, number: int) -> Document:
+    """What makes `cycle` the end of its chat's live branch."""
+    return {"tip": escaped(cycle.id), "tipped": number, "updated_at": stored_time(cycle.heartbeat)}
+
+
 async def _known(db: Database, cycle: Cycle) -> Cycle:
     known = await get_cycle(db, cycle.user, cycle.id)
     if known is None:
@@ -99,8 +118,8 @@ async def amend_cycle(
             return [], None
         cycle = change(_cycle(found))
         document = _document(cycle, found["version"] + 1, number + 1 if cycle.closed else None)
-        moved = {"tip": escaped(id), "tipped": number + 1, "updated_at": stored_time(cycle.heartbeat)}
-        entry = {"document": document, "before": found["version"], "tip": moved if tip else None}
+        moved = _tip(cycle, number + 1) if tip else None
+        entry = {"document": document, "before": found["version"], "tip": moved}
         chat = await db.conversations.find_one({"chat_id": document["chat_id"]}, {"tip": 1})
         return [entry], Amended(cycle, unescaped(chat["tip"]) if chat else None)
 

@@ -127,6 +127,9 @@ class SqliteStorage(Storage):
     async def add_cycle(self, cycle: Cycle) -> Cycle:
         return await self._write(sqlite_transcript.add_cycle, cycle)
 
+    async def append_cycle(self, cycle: Cycle) -> Cycle:
+        return await self._write(sqlite_transcript.append_cycle, cycle)
+
     async def cycle(self, user: str, id: str) -> Cycle | None:
         return await self._read(sqlite_transcript.get_cycle, user, id)
 

@@ -48,6 +48,23 @@ def add_cycle(db: sqlite3.Connection, cycle: Cycle) -> Cycle:
     return cycle
 
 
+def append_cycle(db: sqlite3.Connection, cycle: Cycle) -> Cycle:
+    """See Storage.append_cycle."""
+    if (known := get_cycle(db, cycle.user, cycle.id)) is not None:
+        return known
+    chat = conversation(db, cycle.chat)
+    added = add_cycle(db, cycle.model_copy(update={"parent": chat.tip if chat else None}))
+    _make_tip(db, added)
+    return added
+
+
+def _make_tip(db: sqlite3.Connection, cycle: Cycle) -> None:
+    db.execute(
+        "UPDATE conversations SET tip = ?, updated = ? WHERE id = ? AND user = ?",
+        (cycle.id, cycle.heartbeat.isoformat(), cycle.chat, cycle.user),
+    )
+
+
 def get_cycle(db: sqlite3.Connection, user: str, id: str) -> Cycle | None:
     """See Storage.cycle."""
     row = db.execute("SELECT document FROM cycles WHERE id = ? AND user = ?", (id, user)).fetchone()
@@ -88,10 +105,7 @@ def amend_cycle(
     if known.closed:
         db.execute("DELETE FROM message_vectors WHERE cycle = ?", (id,))
     if tip:
-        db.execute(
-            "UPDATE conversations SET tip = ?, updated = ? WHERE id = ? AND user = ?",
-            (id, cycle.heartbeat.isoformat(), cycle.chat, user),
-        )
+        _make_tip(db, cycle)
     return Amended(cycle, chat.tip if chat else None)
 
 

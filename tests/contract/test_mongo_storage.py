@@ -6,11 +6,12 @@ import pytest
 
 from support.databases import new_database
 from support.storage_conformance import StorageConformance
+from support.transcript_conformance import TranscriptConformance
 from support.whole_user_conformance import WholeUserConformance
 from thoughtcycle.memory.storage.mongo import MongoStorage
 
 
-class TestMongoStorage(StorageConformance, WholeUserConformance):
+class TestMongoStorage(StorageConformance, TranscriptConformance, WholeUserConformance):
     @pytest.fixture
     async def storage(self, mongodb_url: str) -> AsyncIterator[MongoStorage]:
         async with MongoStorage.open(new_database(mongodb_url), "MongoDB") as storage:

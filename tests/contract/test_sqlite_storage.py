@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from support.storage_conformance import StorageConformance
+from support.transcript_conformance import TranscriptConformance
 from support.whole_user_conformance import WholeUserConformance
 from thoughtcycle.memory.storage.sqlite import SqliteStorage
 
 
-class TestSqliteStorage(StorageConformance, WholeUserConformance):
+class TestSqliteStorage(StorageConformance, TranscriptConformance, WholeUserConformance):
     @pytest.fixture
     async def storage(self, tmp_path: Path) -> AsyncIterator[SqliteStorage]:
         async with SqliteStorage.open(tmp_path / "memory.db") as storage:

@@ -163,7 +163,24 @@ class TwoUsers(RuleBasedStateMachine):
         user = self._actor(made, guest)
         shared, _ = self.both(user, lambda memory, id: memory.hide(user, [id]), *known_to(user, made))
         if not isinstance(shared, str):
-            self.hidden[user] |= {record.id: record for record in shared}
+            self.hidden[user] |= {one.id: one for one in shared if one.reason == "user"}
+
+    @rule(made=memories, guest=GUEST, what=st.sampled_from(("archive", "restore")))
+    def put_aside_or_back(self, made: Made, guest: bool, what: str) -> None:
+        user = self._actor(made, guest)
+        self.both(user, lambda memory, id: getattr(memory, what)(user, [id]), *known_to(user, made))
+
+    @rule(made=memories, guest=GUEST, what=st.sampled_from(("pin", "unpin", "reinforce")))
+    def mark(self, made: Made, guest: bool, what: str) -> None:
+        user = self._actor(made, guest)
+        self.both(user, lambda memory, id: getattr(memory, what)(user, id), *known_to(user, made))
+
+    @rule(made=memories, other=memories)
+    def merge(self, made: Made, other: Made) -> None:
+        """Two memories, which may be of two users."""
+        user = made[0]
+        ids = zip(known_to(user, made), known_to(user, other), strict=True)
+        self.both(user, lambda memory, pair: memory.merge(user, *pair), *ids)
 
     @rule(made=memories, guest=GUEST, newest=st.booleans())
     def undo(self, made: Made, guest: bool, newest: bool) -> None:
@@ -243,7 +260,7 @@ class TwoUsers(RuleBasedStateMachine):
 
     async def _close(self, user: str) -> None:
         (other,) = {*self.users} - {user}
-        told = []
+        told, counts = [], []
         for world in (self.shared, self.alone[user]):
             assert await problems(world.memory._storage, user) == []
             rows = [
@@ -251,12 +268,26 @@ class TwoUsers(RuleBasedStateMachine):
                 for record in await world.listed(user)
                 for row in await world.memory.history(user, record.id)
             ]
+            lines = [line async for line in world.memory.export(user)]
+            counts.append(lines[-1])
+            if world is self.shared:
+                parts = [part for text in spoken(lines) for part in text.split(HIDDEN)]
+                for record in self.hidden[user].values():
+                    secret = record.text.strip() and record.text not in HIDDEN
+                    assert not secret or not [part for part in parts if record.text in part]
             told.append([(row.number, row.op, row.at, world.label(user, row.memory)) for row in rows])
-        assert told[0] == told[1]
+        assert told[0] == told[1] and counts[0] == counts[1]
         for record in await self.shared.listed(other):
             assert await self.shared.memory.get(user, record.id) is None
             assert await self.shared.memory.history(user, record.id) == []
             assert await self.shared.memory.versions(user, record.id) == []
+
+
+def spoken(lines: list[Any]) -> list[str]:
+    """The texts of the messages in an export."""
+    cycles = [line for line in lines if line["line"] == "cycle"]
+    replies = [message for line in cycles for one in line["variants"] for message in one["messages"]]
+    return [message["content"] for message in [*(line["message"] for line in cycles), *replies]]
 
 
 def known_to(user: str, made: Made) -> tuple[str, str]:
