@@ -65,7 +65,7 @@ class _Dense:
 
     @classmethod
     def loaded(cls, dimension: int, saved: Mapping[str, Any]) -> "_Dense":
-        dense = cls(Vectors(dimension), saved["owners"], saved["places"])
+        dense = cls(Vectors(dimension, half=True), saved["owners"], saved["places"])
         dense.vectors.add(saved["rows"])
         return dense
 
@@ -146,7 +146,7 @@ class Corpus:
         if len(mine) < len(owners):
             matrix, owners = matrix[mine], [owners[number] for number in mine]
         if block.dimension not in self._dense:
-            self._dense[block.dimension] = _Dense(Vectors(block.dimension))
+            self._dense[block.dimension] = _Dense(Vectors(block.dimension, half=True))
         places = [place for _, place in owners]
         self._dense[block.dimension].add(matrix, [slots[memory] for memory, _ in owners], places)
 

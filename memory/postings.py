@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from thoughtcycle.memory.ranking import MOST_SATURATED, Keywords, idf, saturation, whole
+from thoughtcycle.memory.ranking import MOST_SATURATED, Keywords, idf, length_norms, saturated, whole
 from thoughtcycle.memory.settled import Settled, arranged, settle
 from thoughtcycle.memory.words import Term, terms
 
@@ -127,18 +127,20 @@ class Postings:
         """Every document that holds a term of `query` (and is `among` these), with its evidence."""
         size = len(self._lengths)
         mean = self._total / self._size if self._size else 0.0
-        bm25, matched = np.zeros(size, np.float32), np.zeros(size, np.float32)
-        weights = []
+        norms = length_norms(self._lengths, mean)
+        weights, holders, scores, matches = [], [NOBODY[0]], [NOBODY[1]], [NOBODY[1]]
         for term in list(dict.fromkeys(query))[:MOST_TERMS]:
             documents, counts = self.holders(term)
             weight = idf(self._size, len(documents))
             weights.append(weight)
-            if not len(documents):
-                continue
             if among is not None:
                 counts, documents = counts[among[documents]], documents[among[documents]]
-            bm25[documents] += weight * saturation(counts, self._lengths[documents], mean)
-            matched[documents] += weight
+            holders.append(documents)
+            scores.append(np.float32(weight) * saturated(counts, norms[documents]))
+            matches.append(np.full(len(documents), weight, np.float32))
+        every = np.concatenate(holders)
+        bm25 = np.bincount(every, np.concatenate(scores), size)
+        matched = np.bincount(every, np.concatenate(matches), size)
         found = np.flatnonzero(matched)
         return Keywords(
             found,
@@ -191,6 +193,8 @@ def _united(
     documents: Documents, counts: Numbers, more: Documents, their: Numbers
 ) -> tuple[Documents, Numbers]:
     """Two columns as one: the higher count where a document is in both."""
+    if np.array_equal(documents, more):  # two languages' stems of the same word
+        return documents, np.maximum(counts, their)
     size = int(max(documents.max(), more.max())) + 1
     highest = np.zeros(size, np.float32)
     highest[documents] = counts

@@ -61,8 +61,17 @@ def idf(documents: int, containing: int) -> float:
 
 def saturation(frequency: Scores, length: Scores, mean_length: float) -> Scores:
     """BM25's factor of a term's frequency, length-normalised (Robertson & Zaragoza 2009, k1 1.2, b 0.75)."""
-    norm = 1 - _B + _B * length / max(mean_length, 1e-9)
-    factor: Scores = (frequency * MOST_SATURATED / (frequency + _K1 * norm)).astype(np.float32)
+    return saturated(frequency, length_norms(length, mean_length))
+
+
+def length_norms(length: Scores, mean_length: float) -> Scores:
+    """What `saturated` needs to know of documents of these lengths."""
+    return (_K1 * (1 - _B + _B * length / max(mean_length, 1e-9))).astype(np.float32)
+
+
+def saturated(frequency: Scores, norm: Scores) -> Scores:
+    """`saturation` with the lengths worked in already."""
+    factor: Scores = (frequency * np.float32(MOST_SATURATED) / (frequency + norm)).astype(np.float32)
     return factor
 
 
