@@ -36,7 +36,8 @@ def identity(type: str, content: Any) -> str:
     """
     text = as_text(content)
     if type == "text" and isinstance(content, str):
-        text = " ".join(unicodedata.normalize("NFC", text).casefold().split()).rstrip(".!")
+        text = text if text.isascii() else unicodedata.normalize("NFC", text)
+        text = " ".join(text.casefold().split()).rstrip(".!")
     return hashlib.sha256(f"{type}\x1f{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -12,6 +12,7 @@ from thoughtcycle.memory.storage.packing import packed, stored, unpacked
 from thoughtcycle.memory.words import identity
 
 _STORED = {"id": "_id", "space": "memoriesId", "vector_ids": "vectorIds"}
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
 _NAMES = {stored: name for name, stored in _STORED.items()}
 
 
@@ -21,9 +22,10 @@ def to_document(record: MemoryRecord, *, aside: bool | None = None) -> dict[str,
     The content of what is put `aside` is compressed where that is smaller (LM-12), of archived memories
     unless that is False; what it is searched by stands beside it as ever. `content_of` reads it.
     """
-    document = {_STORED.get(name, name): value for name, value in record.model_dump(mode="json").items()}
+    fields = record.model_dump(mode="json")
     pack = packed if aside or (aside is None and record.status == "archived") else stored
-    return {**document, "content": pack(document["content"])}
+    fields["content"] = pack(fields["content"])
+    return {**{stored: fields.pop(name) for name, stored in _STORED.items()}, **fields}
 
 
 def content_of(document: Mapping[str, Any]) -> Any:
@@ -39,7 +41,7 @@ def from_document(document: dict[str, Any]) -> MemoryRecord:
 
 def dumps(record: MemoryRecord | None, *, aside: bool | None = None) -> str | None:
     """A document as JSON text; every character survives, NUL included."""
-    return None if record is None else json.dumps(to_document(record, aside=aside), separators=(",", ":"))
+    return None if record is None else _encoded(to_document(record, aside=aside))
 
 
 def loads(text: str) -> MemoryRecord:

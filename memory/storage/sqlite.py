@@ -39,6 +39,11 @@ from thoughtcycle.prompts.errors import InputRefused
 BUSY_SECONDS = 5.0
 """How long a transaction waits for another process to finish its own."""
 
+_CACHE_KB = 32_000
+"""Pages that stay in memory: ids are random, so every save touches pages all over the file."""
+_CHECKPOINT_PAGES = 4_000
+"""Pages of 4 KB in the WAL before they are moved into the file: pages written again meanwhile move once."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -260,6 +265,8 @@ def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
             use_wal(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
             # What was erased must not stay readable in the file.
             connection.execute("PRAGMA secure_delete = ON")
             migrate(connection, str(path))

@@ -35,7 +35,7 @@ def commit(db: sqlite3.Connection, space: str, writes: Sequence[Write]) -> list[
         record = write.record.model_copy(update={"revision": number})
         _put(db, space, record, write.before)
         if write.vectors is not None:
-            _put_vectors(db, space, record, write.vectors)
+            _put_vectors(db, space, record, write.vectors, new=write.before is None)
         if record.status == "erased":
             db.execute("DELETE FROM accesses WHERE memory = ?", (record.id,))
         before = dumps(write.before, aside=write.op == "archive" or None)
@@ -48,10 +48,10 @@ def commit(db: sqlite3.Connection, space: str, writes: Sequence[Write]) -> list[
 def _put(db: sqlite3.Connection, space: str, record: MemoryRecord, before: MemoryRecord | None) -> None:
     if record.space != space:
         raise ValueError(f"memory {record.id!r} is of another space")
-    found = db.execute("SELECT space, revision FROM memories WHERE id = ?", (record.id,)).fetchone()
-    expected = None if before is None else (space, before.revision)
-    if found != expected:
-        raise Conflict
+    if before is not None:  # of a new one the unique id tells
+        found = db.execute("SELECT space, revision FROM memories WHERE id = ?", (record.id,)).fetchone()
+        if found != (space, before.revision):
+            raise Conflict
     fields = (record.revision, record.status, record.key, identity_of(record), record.source.cycle)
     row = (space, *fields, record.current, dumps(record), record.id)
     try:
@@ -60,10 +60,13 @@ def _put(db: sqlite3.Connection, space: str, record: MemoryRecord, before: Memor
         raise Conflict from error
 
 
-def _put_vectors(db: sqlite3.Connection, space: str, record: MemoryRecord, vectors: Sequence[Vector]) -> None:
+def _put_vectors(
+    db: sqlite3.Connection, space: str, record: MemoryRecord, vectors: Sequence[Vector], *, new: bool
+) -> None:
     if tuple(vector.id for vector in vectors) != record.vector_ids:
         raise ValueError(f"the vectors of memory {record.id!r} are not those that it lists")
-    db.execute("DELETE FROM vectors WHERE nosqlId = ? AND space = ?", (record.id, space))
+    if not new:
+        db.execute("DELETE FROM vectors WHERE nosqlId = ? AND space = ?", (record.id, space))
     for vector in vectors:
         row = (vector.id, space, record.id, vector.text, vector.model, vector.data)
         db.execute(f"INSERT INTO vectors ({_VECTOR}) VALUES (?, ?, ?, ?, ?, ?)", row)
