@@ -9,6 +9,8 @@ from weakref import WeakValueDictionary
 from thoughtcycle.memory.accesses import AccessCounter
 from thoughtcycle.memory.changes import Keys
 from thoughtcycle.memory.embedder import Embedder
+from thoughtcycle.memory.masking import Mask
+from thoughtcycle.memory.masks import Masks
 from thoughtcycle.memory.message_shelf import MessageShelf
 from thoughtcycle.memory.queue import Queue
 from thoughtcycle.memory.reading import Reading
@@ -47,7 +49,9 @@ class Engine:
         self._reading = Reading(storage)
         self._accesses = AccessCounter(storage)
         self._spaces = Spaces(storage, self._model, index_bytes, snapshots)
-        self._talks = MessageShelf(storage, embeddings, self._spaces, index_bytes)
+        self._masks = Masks(storage, self._spaces)
+        self._talks = MessageShelf(storage, embeddings, self._masks, index_bytes)
+        self._places: list[Callable[[str, Sequence[str], Mask], Awaitable[int]]] = []
         self.queue = Queue(storage, clock)
         """Work that nobody waits for."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

@@ -1,11 +1,11 @@
 """Export: everything of a user as lines, page by page, without what the user had hidden."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection
 
 from thoughtcycle.memory.branches import REASON
 from thoughtcycle.memory.engine import Engine, owned
-from thoughtcycle.memory.masking import hidden_words
+from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.portable import (
     Line,
     change_line,
@@ -35,21 +35,21 @@ class Exporting(Engine):
         What changes meanwhile may be in or not; a memory that does may come twice, the later line counts.
         """
         hidden = await self._storage.listing(owned(user), _HIDDEN, limit=None, offset=0)
-        words = hidden_words([record for record in hidden if record.reason not in (REASON, "undone")])
+        mask = await self._masks.of(user)
         secret = {record.id for record in hidden if record.reason != REASON}
         counted: Counter[str] = Counter()
         yield header(user, self._clock())
         for part in (
-            self._chats(user, words),
-            self._memories(user, words, secret),
-            self._changes(user, words, secret),
+            self._chats(user, mask),
+            self._memories(user, mask, secret),
+            self._changes(user, mask, secret),
         ):
             async for line in part:
                 counted[line["line"]] += 1
                 yield line
         yield end_line(counted)
 
-    async def _chats(self, user: str, words: Sequence[str]) -> AsyncIterator[Line]:
+    async def _chats(self, user: str, mask: Mask) -> AsyncIterator[Line]:
         after = None
         while chats := await self._storage.conversations(user, after=after, limit=_PAGE):
             for chat in chats:
@@ -57,22 +57,22 @@ class Exporting(Engine):
                 order = list(in_order(await self._storage.links(user, chat.id)))
                 for start in range(0, len(order), _PAGE):
                     for cycle in await self._storage.cycles(user, order[start : start + _PAGE]):
-                        yield cycle_line(cycle, words)
+                        yield cycle_line(mask.cycle(cycle))
             after = chats[-1].id
 
-    async def _memories(self, user: str, words: Sequence[str], secret: set[str]) -> AsyncIterator[Line]:
+    async def _memories(self, user: str, mask: Mask, secret: set[str]) -> AsyncIterator[Line]:
         after = 0
         while records := await self._storage.page(user, after=after, limit=_PAGE):
             for record in records:
                 if record.status == "hidden" and record.reason != REASON:
                     secret.add(record.id)
                 if record.status != "erased":
-                    yield hidden_line(record) if record.id in secret else memory_line(record, words)
+                    yield hidden_line(record) if record.id in secret else memory_line(record, mask)
             after = records[-1].revision
 
-    async def _changes(self, user: str, words: Sequence[str], secret: Collection[str]) -> AsyncIterator[Line]:
+    async def _changes(self, user: str, mask: Mask, secret: Collection[str]) -> AsyncIterator[Line]:
         after = 0
         while entries := await self._storage.changes(user, after=after, limit=_PAGE):
             for entry in entries:
-                yield change_line(entry, words, entry.memory in secret)
+                yield change_line(entry, mask, entry.memory in secret)
             after = entries[-1].number

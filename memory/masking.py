@@ -1,20 +1,225 @@
-"""How the words of hidden memories are blotted out of what was said (pure)."""
+"""How what is hidden or erased is blotted out of what was said (pure)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.memory.erasure import Trace, stems
+from thoughtcycle.memory.matching import (
+    Span,
+    Tokens,
+    clauses,
+    key,
+    literal,
+    replaced,
+    sentences,
+    tokens,
+)
+from thoughtcycle.memory.records import Cycle, CycleMessage, MemoryRecord, Step, Variant
 
 HIDDEN = "[…]"
+"""What stands in place of words that are hidden or erased."""
+DELETE = "MemoryDelete"
+"""The action whose input lists the memories that its cycle deleted."""
 
 
-def hidden_words(records: Iterable[MemoryRecord]) -> tuple[str, ...]:
-    """What hidden memories say and the words they came from, the longest first."""
-    words = {text for record in records for text in (record.source.words, record.text) if text.strip()}
-    return tuple(sorted(words, key=lambda text: (-len(text), text)))
+@dataclass(frozen=True)
+class Mask:
+    """Takes the words of memories out of texts and cycles."""
+
+    traces: tuple[Trace, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.traces)
+
+    def text(self, text: str, at: datetime | None = None) -> str:
+        """`text` without words, contents and values; said at `at` (None: before every deletion)."""
+        found = self._since(at)
+        return _blotted(text, _everywhere(tokens(text), found)) if found and text else text
+
+    def reply(self, text: str) -> str:
+        """A text of the assistant about these memories: whole sentences that speak of them go too."""
+        return _blotted(text, _about(text, self.traces)) if self.traces and text else text
+
+    def cycle(self, cycle: Cycle) -> Cycle:
+        """`cycle` as it may be read: what was told in it, shown in it or deleted by it concerns it most."""
+        if not self.traces:
+            return cycle
+        near = _Near(self, cycle)
+        changed = cycle.model_copy(
+            update={
+                "message": near.message(cycle.message),
+                "variants": tuple(map(near.variant, cycle.variants)),
+                "progress": tuple(
+                    (execution, near.step(step), near.answer(text) if text is not None else None)
+                    for execution, step, text in cycle.progress
+                ),
+            }
+        )
+        return cycle if changed == cycle else changed
+
+    def finds(self, text: str) -> bool:
+        """Whether any of the words is in `text`."""
+        return bool(text) and self.text(text) != text
+
+    def _since(self, at: datetime | None) -> Sequence[Trace]:
+        return [one for one in self.traces if at is None or at <= one.until]
 
 
-def masked(text: str, words: Iterable[str]) -> str:
-    """`text` with every occurrence of `words` replaced; longer ones have to come first."""
-    for hidden in words:
-        text = text.replace(hidden, HIDDEN)
-    return text
+NOTHING = Mask()
+"""The mask of a user who has deleted nothing."""
+
+
+def unreadable(record: MemoryRecord) -> MemoryRecord:
+    """A hidden memory as it may be listed: that it exists, not what it says."""
+    gone = {"content": HIDDEN, "type": "text", "key": None, "bindings": (), "tags": ()}
+    source = record.source.model_copy(update={"words": HIDDEN if record.source.words else ""})
+    return record.model_copy(update={**gone, "source": source})
+
+
+def shown_in(cycle: Cycle) -> frozenset[str]:
+    """Ids of the memories that were found, written or shown in `cycle`."""
+    listed = [id for step in _steps(cycle) for id in step.get("found", ())]
+    return frozenset((*listed, *(id for variant in cycle.variants for id in variant.shown)))
+
+
+def deleted_in(cycle: Cycle) -> frozenset[str]:
+    """Ids of the memories that `cycle` deleted."""
+    inputs = [step["input"] for step in _steps(cycle) if step["action"] == DELETE]
+    return frozenset(id for given in inputs if isinstance(given, list) for id in given)
+
+
+def _steps(cycle: Cycle) -> Iterator[Step]:
+    for variant in cycle.variants:
+        yield from variant.steps
+    for _, step, _ in cycle.progress:
+        yield step
+
+
+class _Near:
+    """What of a mask concerns one cycle, and how."""
+
+    def __init__(self, whole: Mask, cycle: Cycle) -> None:
+        shown = shown_in(cycle)
+        deleted = deleted_in(cycle) | {one.memory for one in whole.traces if cycle.id in one.requests}
+        self._all = whole.traces
+        self._ids = {one.memory for one in whole.traces if cycle.id in one.sources} | shown | deleted
+        self._told = [one for one in whole.traces if cycle.id in one.sources]
+        self._deleted = [one for one in whole.traces if one.memory in deleted]
+        self._about = [one for one in whole.traces if one.memory in self._ids]
+
+    def message(self, message: CycleMessage) -> CycleMessage:
+        """What the user said."""
+        text = message.text
+        spans = _everywhere(tokens(text), self._since(message.at))
+        if HIDDEN not in text:  # once done it is not done again
+            spans += [span for one in self._told for span in source_spans(text, one)]
+            spans += [span for one in self._deleted for span in _request(text, one)]
+        return _with_text(message, _blotted(text, spans))
+
+    def answer(self, message: CycleMessage) -> CycleMessage:
+        """What was answered."""
+        spans = _everywhere(tokens(message.text), self._since(message.at))
+        return _with_text(message, _blotted(message.text, [*spans, *_about(message.text, self._about)]))
+
+    def variant(self, variant: Variant) -> Variant:
+        """A whole reply with its steps."""
+        messages = tuple(map(self.answer, variant.messages))
+        steps = tuple(self._step(step, variant.at) for step in variant.steps)
+        return variant.model_copy(update={"messages": messages, "steps": steps})
+
+    def step(self, step: Step) -> Step:
+        """A step under way."""
+        return self._step(step, None)
+
+    def _step(self, step: Step, at: datetime | None) -> Step:
+        given = self._plain(step["input"], at)
+        return {**step, "input": given, "outcome": self._plain(step["outcome"], at)}
+
+    def _plain(self, value: Any, at: datetime | None) -> Any:
+        if isinstance(value, str):
+            spans = _everywhere(tokens(value), self._since(at))
+            return _blotted(value, [*spans, *_about(value, self._about)])
+        if isinstance(value, list):
+            return [self._plain(item, at) for item in value]
+        return (
+            {name: self._plain(item, at) for name, item in value.items()}
+            if isinstance(value, dict)
+            else value
+        )
+
+    def _since(self, at: datetime | None) -> list[Trace]:
+        return [one for one in self._all if at is None or at <= one.until or one.memory in self._ids]
+
+
+def _with_text(message: CycleMessage, text: str) -> CycleMessage:
+    return message if text == message.text else message.model_copy(update={"text": text})
+
+
+def _blotted(text: str, spans: Iterable[Span]) -> str:
+    found = list(spans)
+    return replaced(text, found, HIDDEN) if found else text
+
+
+def _everywhere(said: Tokens, traces: Iterable[Trace]) -> list[Span]:
+    """Where the words, contents and values of `traces` stand."""
+    spans: list[Span] = []
+    for one in traces:
+        for phrase in (*one.phrases, *(value.words for value in one.values)):
+            spans += said.find(phrase)
+        for sign in one.signs:
+            spans += literal(said.text, sign)
+        spans += _inflected(said, one)
+    return spans
+
+
+def _inflected(said: Tokens, one: Trace) -> Iterator[Span]:
+    """Where a value stands with another ending."""
+    single = [(value.words[1:4], value.stems) for value in one.values if value.stems]
+    for word, span in zip(said.words, said.spans, strict=True) if single else ():
+        for start, forms_of in single:
+            if word.startswith(start) and forms_of & stems((word,)):
+                yield span
+
+
+def _about(text: str, traces: Collection[Trace]) -> list[Span]:
+    """The sentences of `text` that speak of one of `traces`."""
+    return [span for span in sentences(text) if any(_speaks_of(text[slice(*span)], one) for one in traces)]
+
+
+def _speaks_of(sentence: str, one: Trace) -> bool:
+    """A value is in it, or it has all content words of the memory."""
+    said = tokens(sentence)
+    if _everywhere(said, (one,)):
+        return True
+    own = stems(said.words)
+    return bool(one.core) and all(word & own for word in one.core)
+
+
+def source_spans(text: str, one: Trace) -> list[Span]:
+    """Where a message tells a memory: the very words; where they are not to be found, their clauses."""
+    said = tokens(text)
+    spans = [span for words in one.told for span in _verbatim(said, words)]
+    if spans or not one.terms:
+        return spans
+    best = max(sentences(text), key=lambda span: _common(text, span, one), default=None)
+    if best is None or not _common(text, best, one):
+        return []
+    return [span for span in clauses(text, best) if _common(text, span, one)]
+
+
+def _verbatim(said: Tokens, words: str) -> Iterator[Span]:
+    phrase = key(words)
+    return said.find(phrase) if phrase.strip() else literal(said.text, words.strip())
+
+
+def _common(text: str, span: Span, one: Trace) -> int:
+    return len(stems(tokens(text[slice(*span)]).words) & one.terms)
+
+
+def _request(text: str, one: Trace) -> list[Span]:
+    """The sentences that asked for the deletion: those which name it or its topic, else all."""
+    wanted = one.terms | one.topics
+    named = [span for span in sentences(text) if stems(tokens(text[slice(*span)]).words) & wanted]
+    return named or [(0, len(text))]

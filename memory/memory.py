@@ -21,10 +21,12 @@ from thoughtcycle.memory.changes import (
 from thoughtcycle.memory.checkup import Checkup
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
+from thoughtcycle.memory.erasing import Erasing
 from thoughtcycle.memory.exporting import Exporting
 from thoughtcycle.memory.facets import BELIEVED, aware, valid_at
 from thoughtcycle.memory.importing import Importing
 from thoughtcycle.memory.life import Life
+from thoughtcycle.memory.masks import ERASING
 from thoughtcycle.memory.provenance import Explaining
 from thoughtcycle.memory.records import (
     Access,
@@ -44,6 +46,7 @@ from thoughtcycle.memory.storage.factory import open_storage
 from thoughtcycle.memory.storage.url import parse_url
 from thoughtcycle.memory.undoing import UndoSearch, is_version, same_content, undone
 from thoughtcycle.memory.words import identity
+from thoughtcycle.prompts.errors import InputRefused
 
 _PAGE = 100
 _ACTIVE: tuple[Status, ...] = ("active",)
@@ -53,7 +56,7 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Importing, Explaining, Life, Exporting, Checkup):
+class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.
@@ -94,11 +97,18 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup):
         The same content as an active memory's reinforces that one (except from the cycle that made it);
         another content under the key of one supersedes it. `vectors`: text → vector for contents and
         bindings, made here when None. Running it again with the same drafts adds nothing, where they name
-        their cycle.
+        their cycle. Of what was erased for good after their cycle nothing is kept.
         """
         owned(user)
         for draft in drafts:
             readable(draft.content)
+        if stubs := await self._relearned(user, drafts):
+            rest = [draft for place, draft in enumerate(drafts) if place not in stubs]
+            saved = iter(await self.save(user, rest, vectors=vectors))
+            return [
+                Saved(record=stubs[place], outcome="erased") if place in stubs else next(saved)
+                for place in range(len(drafts))
+            ]
         if vectors is None:
             texts = [text for draft in drafts for text in search_keys(draft.content, draft.bindings)]
             vectors = await self.embed(texts)
@@ -193,9 +203,11 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup):
         but for being reinforced. Each call goes one change further back; with nothing left, both fields are
         None. Raises NotAllowed('memory_unknown'), and InputRefused('undo_replaced') when another active
         memory has the same key or says the same by now, 'undo_merged' when a merged memory has changed.
+        What was erased for good is refused with 'memory_erased'.
         """
         if id is not None:
-            await self._known(owned(user), [id])
+            await self._require_kept(owned(user), id)
+            await self._known(user, [id])
 
         async def plan() -> tuple[Sequence[Write], JournalEntry | None]:
             entry = await self._undoable(user, id)
@@ -286,9 +298,17 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup):
         return embedder.packed(await self.embed(search_keys(before.content, before.bindings)))
 
     async def _undoable(self, user: str, id: str | None) -> JournalEntry | None:
-        search, before = UndoSearch(), None
+        async with self._spaces.index(user) as index:
+            gone = {known for known, reason in index.hidden.items() if reason == ERASING}
+        search, before = UndoSearch(gone), None
         while entries := await self._storage.journal(user, memory=id, before=before, limit=_PAGE):
             if (found := search.first(entries)) is not None:
                 return found
             before = entries[-1].number
         return None
+
+    async def _require_kept(self, user: str, id: str) -> None:
+        """Raises InputRefused('memory_erased') when the memory is erased for good, or about to be."""
+        for record in await self._storage.records(user, [id]):
+            if record.status == "erased" or record.reason == ERASING:
+                raise InputRefused("memory_erased", id=repr(id))

@@ -3,13 +3,11 @@
 import asyncio
 
 from thoughtcycle.memory import embedder
-from thoughtcycle.memory.branches import REASON
 from thoughtcycle.memory.embedder import Embedder
-from thoughtcycle.memory.masking import hidden_words
+from thoughtcycle.memory.masks import Masks
 from thoughtcycle.memory.messages import MessageIndex
 from thoughtcycle.memory.records import MessageVector
 from thoughtcycle.memory.shelf import BUDGET, Shelf
-from thoughtcycle.memory.spaces import Spaces
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.memory.words import digest
 
@@ -21,11 +19,11 @@ class MessageShelf(Shelf[MessageIndex]):
     """One index of messages per user; made from words, and from vectors as far as they were asked for."""
 
     def __init__(
-        self, storage: Storage, embeddings: Embedder | None, spaces: Spaces, budget: int = BUDGET
+        self, storage: Storage, embeddings: Embedder | None, masks: Masks, budget: int = BUDGET
     ) -> None:
-        """`spaces` know which memories are hidden."""
+        """`masks` take out of what was said what is hidden."""
         super().__init__(budget)
-        self._storage, self._embeddings, self._spaces = storage, embeddings, spaces
+        self._storage, self._embeddings, self._masks = storage, embeddings, masks
 
     async def complete(self, user: str, index: MessageIndex) -> None:
         """Makes and keeps the vectors that messages of `index` lack; raises ModelFailed."""
@@ -52,15 +50,13 @@ class MessageShelf(Shelf[MessageIndex]):
         return MessageIndex()
 
     async def _caught_up(self, user: str, index: MessageIndex) -> MessageIndex:
-        async with self._spaces.index(user) as space:
-            hidden = frozenset(id for id, reason in space.hidden.items() if reason not in (REASON, "undone"))
-        if hidden != index.ids:
-            records = await self._storage.records(user, sorted(hidden))
-            index = MessageIndex(hidden_words(records), hidden)
+        mask = await self._masks.of(user)
+        if mask != index.mask:
+            index = MessageIndex(mask)
         model = self._embeddings.name if self._embeddings is not None else None
         feed = await self._storage.cycle_feed(user, index.number, model=model)
         if feed.number < index.number:  # another file is in this one's place
-            index = MessageIndex(index.hidden, index.ids)
+            index = MessageIndex(mask)
             feed = await self._storage.cycle_feed(user, 0, model=model)
         if feed.number != index.number:
             await asyncio.to_thread(index.apply, feed)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from thoughtcycle.memory.masking import masked
+from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.postings import MOST_TERMS, Postings, grown
 from thoughtcycle.memory.ranking import (
     ABOUT,
@@ -47,15 +47,14 @@ class _Kept:
 class MessageIndex:
     """The closed cycles of one user, as of change `number`. CPU-bound, not thread-safe.
 
-    Only messages on the live branch of their chat are found and counted. `hidden` holds the words that are
-    blotted out before anything is indexed. Each message is kept by its own words and vector; what its
+    Only messages on the live branch of their chat are found and counted. `mask` blots out what is hidden
+    before anything is indexed. Each message is kept by its own words and vector; what its
     neighbours say is added while searching, so that a new message changes nothing but itself.
     """
 
-    def __init__(self, hidden: Sequence[str] = (), ids: frozenset[str] = frozenset()) -> None:
-        """`ids` are those of the memories that `hidden` was made from."""
+    def __init__(self, mask: Mask = NOTHING) -> None:
         self.number = 0
-        self.hidden, self.ids = tuple(hidden), ids
+        self.mask = mask
         self.pending: dict[int, tuple[str, str]] = {}
         """Slot → cycle and text, of messages that have no vector yet."""
         self._cycles: dict[str, _Kept] = {}
@@ -153,8 +152,9 @@ class MessageIndex:
     ) -> dict[int, MessageVector]:
         """Keeps a cycle, on no branch yet; slot → vector of the messages that have one."""
         ready, slots = {}, []
+        cycle = self.mask.cycle(cycle)
         for place, message in enumerate((cycle.message, *cycle.replies)):
-            text = masked(message.text, self.hidden)
+            text = message.text
             if not text.strip():
                 continue
             slot = self._slot()

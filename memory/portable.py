@@ -1,10 +1,10 @@
 """The lines of an export: records as plain JSON objects and back, as docs/export.md tells (pure)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from thoughtcycle.memory.masking import masked
+from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.records import Conversation, Cycle, CycleMessage, JournalEntry, MemoryRecord, Variant
 
 FORMAT = "thoughtcycle-export"
@@ -27,29 +27,27 @@ def chat_line(chat: Conversation) -> Line:
     return {"line": "chat", **chat.model_dump(mode="json", exclude={"user"})}
 
 
-def cycle_line(cycle: Cycle, words: Sequence[str]) -> Line:
-    """A cycle with its messages in wire form (TC-1); `words` are blotted out."""
+def cycle_line(cycle: Cycle) -> Line:
+    """A cycle with its messages in wire form (TC-1)."""
     plain = cycle.model_dump(mode="json", exclude={"user", "message", "progress", "variants"})
     variants = [
         {
-            **variant.model_dump(mode="json", exclude={"messages", "steps"}),
-            "messages": [wired(message, words) for message in variant.messages],
-            "steps": blotted(variant.steps, words),
+            **variant.model_dump(mode="json", exclude={"messages"}),
+            "messages": [wired(message) for message in variant.messages],
         }
         for variant in cycle.variants
     ]
     progress = [
-        [execution, blotted(step, words), None if text is None else wired(text, words)]
-        for execution, step, text in cycle.progress
+        [execution, step, None if text is None else wired(text)] for execution, step, text in cycle.progress
     ]
-    said = wired(cycle.message, words)
+    said = wired(cycle.message)
     return {"line": "cycle", **plain, "message": said, "progress": progress, "variants": variants}
 
 
-def memory_line(record: MemoryRecord, words: Sequence[str]) -> Line:
-    """A memory, or a former version of one; of what it was made from, `words` are blotted out."""
+def memory_line(record: MemoryRecord, mask: Mask) -> Line:
+    """A memory, or a former version of one; of what it was made from, hidden words are blotted out."""
     kind = "memory" if record.current is None else "version"
-    return {"line": kind, **_document(record, words)}
+    return {"line": kind, **_document(record, mask)}
 
 
 def hidden_line(record: MemoryRecord) -> Line:
@@ -58,14 +56,14 @@ def hidden_line(record: MemoryRecord) -> Line:
     return {"line": "hidden", "_id": record.id, **told}
 
 
-def change_line(entry: JournalEntry, words: Sequence[str], withheld: bool) -> Line:
+def change_line(entry: JournalEntry, mask: Mask, withheld: bool) -> Line:
     """A row of the journal; one about a hidden memory is `withheld` and does not tell what it said."""
     plain = entry.model_dump(mode="json", exclude={"space", "before"})
     before = None
     if entry.before is not None and not withheld:
-        before = _document(entry.before, words)
-        before["content"] = blotted(before["content"], words)
-        before["bindings"] = blotted(before["bindings"], words)
+        before = _document(entry.before, mask)
+        before["content"] = blotted(before["content"], mask)
+        before["bindings"] = blotted(before["bindings"], mask)
     return {"line": "change", **plain, "before": before, "withheld": withheld}
 
 
@@ -74,12 +72,12 @@ def end_line(counted: Mapping[str, int]) -> Line:
     return {"line": "end", "lines": dict(counted)}
 
 
-def _document(record: MemoryRecord, words: Sequence[str]) -> Line:
+def _document(record: MemoryRecord, mask: Mask) -> Line:
     plain = record.model_dump(mode="json", exclude={*_OWN, "id"})
-    return {"_id": record.id, **plain, "source": blotted(plain["source"], words)}
+    return {"_id": record.id, **plain, "source": blotted(plain["source"], mask)}
 
 
-def wired(message: CycleMessage, words: Sequence[str] = ()) -> Line:
+def wired(message: CycleMessage) -> Line:
     """A message in wire form, with the time and the speaker's name."""
     named = {} if message.name is None else {"name": message.name}
     return {
@@ -87,19 +85,19 @@ def wired(message: CycleMessage, words: Sequence[str] = ()) -> Line:
         "chat-history": message.chat_history,
         "modal": "text",
         "role": message.role,
-        "content": masked(message.text, words),
+        "content": message.text,
         "at": message.at.isoformat(),
         **named,
     }
 
 
-def blotted(value: Any, words: Sequence[str]) -> Any:
-    """`value` with `words` blotted out of every text in it."""
+def blotted(value: Any, mask: Mask) -> Any:
+    """`value` with hidden words blotted out of every text in it."""
     if isinstance(value, str):
-        return masked(value, words)
+        return mask.text(value)
     if isinstance(value, dict):
-        return {name: blotted(item, words) for name, item in value.items()}
-    return [blotted(item, words) for item in value] if isinstance(value, (list, tuple)) else value
+        return {name: blotted(item, mask) for name, item in value.items()}
+    return [blotted(item, mask) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def to_chat(line: Line, user: str) -> Conversation:

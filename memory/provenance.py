@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from thoughtcycle.memory.engine import owned
-from thoughtcycle.memory.masking import hidden_words, masked
 from thoughtcycle.memory.records import (
     Cycle,
     CycleMessage,
@@ -83,9 +82,11 @@ class Explaining(Searching):
         versions = await self._storage.versions(user, [id])
         named = (record.source.cycle, *(entry.cycle for entry in entries))
         wanted = list(dict.fromkeys(cycle for cycle in named if cycle is not None))
-        cycles = {cycle: found for cycle in wanted if (found := await self._storage.cycle(user, cycle))}
-        words = hidden_words(await self.hidden(user))
-        return provenance(record, entries, versions, cycles, lambda text: masked(text, words))
+        mask = await self._masks.of(user)
+        cycles = {
+            cycle: mask.cycle(found) for cycle in wanted if (found := await self._storage.cycle(user, cycle))
+        }
+        return provenance(record, entries, versions, cycles, mask.text)
 
 
 def provenance(

@@ -30,10 +30,13 @@ Op = Literal[
     "abandon",
     "restore",
     "undo",
+    "erase",
+    "redact",
 ]
 """`supersede` keeps (or drops) a former version under an id of its own; its memory is that version.
 A merge is two rows, one after the other: that of the memory which it ended, then that of the one it kept.
-`abandon` and `restore` follow the live branch of a chat; nobody undoes them by hand."""
+`abandon` and `restore` follow the live branch of a chat; nobody undoes them by hand. `erase` empties a memory
+for good, with its former rows; `redact` takes the words of an erased memory out of another one's source."""
 
 
 def new_id() -> str:
@@ -117,6 +120,8 @@ class Variant(Frozen):
     steps: tuple[Step, ...]
     at: datetime
     cut: bool = False
+    shown: tuple[str, ...] = ()
+    """Ids of the memories that the model was given unasked, in the memory block."""
 
 
 class Cycle(Frozen):
@@ -321,7 +326,8 @@ class Saved(Frozen):
 
     record: MemoryRecord
     """The memory that now says it."""
-    outcome: Literal["saved", "known", "superseded"]
+    outcome: Literal["saved", "known", "superseded", "erased"]
+    """`erased`: it was erased for good after it was said, so that nothing is kept; `record` is the stub."""
     former: MemoryRecord | None = None
     """The version that it superseded, under the id that it is now kept at."""
 

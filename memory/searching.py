@@ -9,13 +9,12 @@ from typing import Literal, TypeAlias, overload
 import numpy as np
 
 from thoughtcycle.memory import embedder
-from thoughtcycle.memory.branches import REASON
 from thoughtcycle.memory.changes import search_keys
 from thoughtcycle.memory.corpus import Found
 from thoughtcycle.memory.engine import Engine, owned
 from thoughtcycle.memory.facets import Filters, aware
 from thoughtcycle.memory.index import ACTIVE, SpaceIndex
-from thoughtcycle.memory.masking import masked
+from thoughtcycle.memory.masks import out_of_sight
 from thoughtcycle.memory.messages import FoundMessage
 from thoughtcycle.memory.ranking import FLOOR, best_key, rerank
 from thoughtcycle.memory.recipes import DEFAULT, Recipe, recipe_of, words
@@ -207,13 +206,13 @@ class Searching(Engine):
             if direction is not None:
                 await self._talks.complete(user, index)
             found = await asyncio.to_thread(index.search, query, direction, limit=limit, floor=floor)
-            hidden = index.hidden
+            mask = index.mask
         cycles = {id: await self._storage.cycle(user, id) for id in dict.fromkeys(one.cycle for one in found)}
         return [
             hit
             for one in found
             if (cycle := cycles[one.cycle]) is not None
-            and (hit := message_hit(cycle, one, hidden)) is not None
+            and (hit := message_hit(mask.cycle(cycle), one)) is not None
         ]
 
     async def hidden(self, user: str) -> list[MemoryRecord]:
@@ -229,15 +228,15 @@ class Searching(Engine):
         """
         async with self._spaces.index(owned(user)) as index:
             now = {id: index.revision(id) for id in known}
-            hidden = [id for id, reason in index.hidden.items() if reason not in (REASON, "undone")]
+            hidden = sorted(out_of_sight(index.hidden))
         moved = [id for id, revision in known.items() if now[id] != revision]
         found = await self._storage.records(user, [*moved, *hidden]) if moved or hidden else []
         merged = {record.id: record.current for record in found if record.merged and record.current}
         if merged:
             found += await self._storage.records(user, list(merged.values()))
         active = {record.id: record for record in found if record.status == "active"}
-        out_of_sight = [record for record in found if record.status == "hidden"]
-        return {id: active.get(merged.get(id, id)) for id in moved}, out_of_sight
+        gone = [record for record in found if record.status == "hidden"]
+        return {id: active.get(merged.get(id, id)) for id in moved}, gone
 
     async def _direction(
         self, user: str, query: str, vector: np.ndarray | None, include: Collection[Part]
@@ -254,7 +253,7 @@ class Searching(Engine):
         return embedder.unit(await self._embeddings.aembed_query(query[: embedder.LONGEST]))
 
 
-def message_hit(cycle: Cycle, found: FoundMessage, hidden: Sequence[str]) -> MessageHit | None:
+def message_hit(cycle: Cycle, found: FoundMessage) -> MessageHit | None:
     """The message of `cycle` that was found; None when it is not there any more."""
     said = (cycle.message, *cycle.replies)[found.place : found.place + 1]
     if not said:
@@ -266,7 +265,7 @@ def message_hit(cycle: Cycle, found: FoundMessage, hidden: Sequence[str]) -> Mes
         role=said[0].role,
         name=said[0].name,
         at=said[0].at,
-        text=masked(said[0].text, hidden),
+        text=said[0].text,
         relevance=found.relevance,
     )
 

@@ -95,13 +95,20 @@ class Transcript(Engine):
         steps: Sequence[Step],
         cut: bool = False,
         formation: Literal["none", "pending"] = "pending",
+        shown: Sequence[str] = (),
     ) -> Cycle:
         """Adds this execution's reply (a repeated run replaces it) and makes the cycle the chat's tip.
 
-        What was said after it on the live branch, or beside it meanwhile, is abandoned.
+        What was said after it on the live branch, or beside it meanwhile, is abandoned. `shown`: the
+        memories that were given unasked.
         """
         variant = Variant(
-            execution=execution, messages=tuple(messages), steps=tuple(steps), at=self._clock(), cut=cut
+            execution=execution,
+            messages=tuple(messages),
+            steps=tuple(steps),
+            at=self._clock(),
+            cut=cut,
+            shown=tuple(shown),
         )
         change = partial(closed, variant=variant, formation=formation)
         amended = await self._amend(user, cycle_id, change, tip=True)
@@ -142,12 +149,17 @@ class Transcript(Engine):
     async def conversation(
         self, user: str, chat: str, *, limit: int = 2, tip: str | None = None
     ) -> list[Cycle]:
-        """The last `limit` closed cycles on the path to `tip` (None: the chat's), oldest first."""
+        """The last `limit` closed cycles on the path to `tip` (None: the chat's), oldest first.
+
+        Without the words of what the user has deleted.
+        """
         if tip is None:
             tip = (await self.claim_chat(user, chat)).tip
         if tip is None or limit < 1:
             return []
-        return (await self._storage.path(owned(user), chat, tip, limit=limit))[::-1]
+        found = await self._storage.path(owned(user), chat, tip, limit=limit)
+        mask = await self._masks.of(user)
+        return [mask.cycle(cycle) for cycle in reversed(found)]
 
     async def sweep(self, older_than: timedelta = timedelta(minutes=10)) -> int:
         """Closes the cycles, of any user, that gave no sign of life for so long; how many there were."""

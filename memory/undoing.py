@@ -25,9 +25,10 @@ MARKS: Mapping[Op, tuple[str, ...]] = {
 class UndoSearch:
     """Finds the newest change that can be taken back, shown the journal newest first."""
 
-    def __init__(self) -> None:
+    def __init__(self, gone: Iterable[str] = ()) -> None:
+        """`gone` are memories that nothing brings back; erased ones are recognised by the journal."""
         self._undone: set[int] = set()
-        self._abandoned: set[str] = set()
+        self._abandoned: set[str] = set(gone)
         self._back: set[str] = set()
 
     def first(self, entries: Iterable[JournalEntry]) -> JournalEntry | None:
@@ -39,7 +40,7 @@ class UndoSearch:
             self._undone.add(entry.undoes)
         if entry.op == "restore":
             self._back.add(entry.memory)
-        elif entry.op == "abandon" and entry.memory not in self._back:
+        elif entry.op == "erase" or (entry.op == "abandon" and entry.memory not in self._back):
             self._abandoned.add(entry.memory)
         of_version = entry.before is not None and entry.before.current is not None
         return (

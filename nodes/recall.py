@@ -1,10 +1,10 @@
 """Opens the cycle durably and recalls, unasked, what the message is about; no chat model is called."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from thoughtcycle.memory.briefing import compact
-from thoughtcycle.memory.records import MemoryHit, MemoryRecord, Utterance
+from thoughtcycle.memory.records import MemoryHit, Utterance
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes import window as windows
 from thoughtcycle.nodes.cycle import open_cycle
@@ -20,7 +20,7 @@ async def recall(turn: Turn) -> StateUpdate:
     """
     cycle = await open_cycle(turn)
     recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
-    hits, recent, (changed, hidden) = await asyncio.gather(  # reads that do not depend on one another
+    hits, recent, (changed, _) = await asyncio.gather(  # reads that do not depend on one another
         passive_hits(turn),
         recent_messages(turn, cycle.parent if cycle else None),
         turn.memory.review(turn.user, {id: memory["revision"] for id, memory in recalled.items()}),
@@ -31,7 +31,7 @@ async def recall(turn: Turn) -> StateUpdate:
     shown = {hit.record.id: short_form(hit.record) for hit in hits if hit.record.id in briefing["shown"]}
     return {
         "cycle_id": cycle.id if cycle else None,
-        "window": shortened(turn, recent, hidden),
+        "window": windows.fit(recent, turn.services.limits.window_tokens),
         "briefing": briefing,
         "recalled": [*(known | shown).values()][-turn.services.limits.recalled :],
     }
@@ -65,20 +65,14 @@ async def recent_messages(turn: Turn, tip: str | None) -> list[Utterance]:
     if not recent:
         messages = turn.state["messages"]
         before = messages[: messages.index(user_message(messages))]
-        recent = windows.of_messages(before, limits.window_cycles)
+        mask = await turn.memory.mask(turn.user)
+        recent = windows.masked(windows.of_messages(before, limits.window_cycles), mask)
     return recent
-
-
-def shortened(turn: Turn, recent: Sequence[Utterance], hidden: Iterable[MemoryRecord]) -> list[Utterance]:
-    """The window within its budget, without the words of what is hidden."""
-    words = [text for record in hidden for text in (record.source.words, record.text)]
-    return windows.fit(windows.mask(recent, words), turn.services.limits.window_tokens)
 
 
 async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
     """Window and memory block of this turn made again, after the memories `without` were hidden."""
-    hits, recent, hidden = await asyncio.gather(
-        passive_hits(turn), recent_messages(turn, turn.state.get("parent")), turn.memory.hidden(turn.user)
-    )
+    hits, recent = await asyncio.gather(passive_hits(turn), recent_messages(turn, turn.state.get("parent")))
     left = [hit for hit in hits if hit.record.id not in without]
-    return {"briefing": brief(turn, left), "window": shortened(turn, recent, hidden)}
+    window = windows.fit(recent, turn.services.limits.window_tokens)
+    return {"briefing": brief(turn, left), "window": window}

@@ -22,6 +22,7 @@ async def remember(turn: Turn) -> StateUpdate:
             steps=steps,
             cut=any(step["status"] == "cut" for step in steps),
             formation="none" if command else "pending",
+            shown=turn.state["briefing"]["shown"] if turn.state.get("briefing") else (),
         )
     return {"messages": trimmed(turn)}
 

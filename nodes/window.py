@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import BaseMessage
 
-from thoughtcycle.memory.masking import masked
+from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.records import Cycle, Utterance
 from thoughtcycle.nodes.envelope import flagged, role_of
 
@@ -32,13 +32,12 @@ def of_messages(messages: Sequence[BaseMessage], cycles: int) -> list[Utterance]
     ]
 
 
-def mask(window: Iterable[Utterance], hidden: Iterable[str]) -> list[Utterance]:
-    """The same window with every occurrence of hidden words replaced."""
-    words = sorted({text for text in hidden if text}, key=len, reverse=True)
+def masked(window: Iterable[Utterance], mask: Mask) -> list[Utterance]:
+    """The same window without the words of what is hidden; for texts of which no transcript is kept."""
     return [
         Utterance(
             role=utterance["role"],
-            content=masked(utterance["content"], words),
+            content=(mask.reply if utterance["role"] == "assistant" else mask.text)(utterance["content"]),
             chat_history=utterance["chat_history"],
         )
         for utterance in window

@@ -22,6 +22,7 @@ from thoughtcycle.memory.records import (
 from thoughtcycle.memory.storage.health import Health
 from thoughtcycle.memory.storage.job_port import JobStorage
 from thoughtcycle.memory.storage.whole_user import WholeUser
+from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.prompts.errors import StorageFailed
 
 
@@ -49,6 +50,13 @@ class Write:
     """All of its vectors after the change, in the order of `record.vector_ids`; None: as they are."""
     cycle: str | None = None
     undoes: int | None = None
+
+    @property
+    def remembered(self) -> MemoryRecord | None:
+        """What the journal keeps of `before`: nothing of what is erased or redacted."""
+        if self.op == "redact" and self.before is not None:
+            return self.record.model_copy(update={"revision": self.before.revision})
+        return None if self.op == "erase" else self.before
 
 
 class Entry(NamedTuple):
@@ -161,6 +169,7 @@ class Storage(WholeUser, Health, JobStorage):
         All or nothing where the database has transactions. Where it has not, in the given order, each
         change by itself so that no reader sees a document without its journal row for good (a document
         carries the number of its row): callers order writes so that a crash between two does no harm.
+        A write with the op `erase` also empties what earlier journal rows of its memory keep.
         Raises Conflict when `before` is not what is stored, or an active memory holds the same `key`.
         """
 
@@ -177,6 +186,34 @@ class Storage(WholeUser, Health, JobStorage):
     @abstractmethod
     async def versions(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
         """Documents whose `current` is one of these ids, erased ones aside; the latest `valid_to` first."""
+
+    @abstractmethod
+    async def family(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
+        """The documents with these ids and all their former versions, erased ones too."""
+
+    @abstractmethod
+    async def hidden(self) -> list[MemoryRecord]:
+        """The hidden documents of all users: for those who clean up, never for a user."""
+
+    @abstractmethod
+    async def secret(self, user: str, fresh: bytes) -> bytes:
+        """The user's random key: the one that is kept, else `fresh`, which is kept from now on."""
+
+    @abstractmethod
+    async def bury(self, user: str, tombstones: Sequence[Tombstone]) -> None:
+        """Keeps tombstones, one per memory; those that are there already stay as they are."""
+
+    @abstractmethod
+    async def tombstones(self, user: str) -> list[Tombstone]:
+        """The user's tombstones."""
+
+    @abstractmethod
+    async def rewrite_journal(self, space: str, befores: Mapping[int, MemoryRecord]) -> None:
+        """Replaces what rows (by number) keep of a memory; only erasing does that."""
+
+    @abstractmethod
+    async def scrub(self) -> None:
+        """Removes from the database's files what was overwritten there, as far as that is in our hands."""
 
     @abstractmethod
     async def of_cycles(self, space: str, cycles: Collection[str]) -> list[MemoryRecord]:

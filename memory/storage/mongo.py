@@ -23,6 +23,7 @@ from thoughtcycle.memory.records import (
 from thoughtcycle.memory.storage import (
     mongo_accesses,
     mongo_commit,
+    mongo_erasure,
     mongo_health,
     mongo_jobs,
     mongo_memories,
@@ -34,6 +35,7 @@ from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
 from thoughtcycle.memory.storage.mongo_schema import migrate
+from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.prompts.errors import InputRefused
 
 T = TypeVar("T")
@@ -85,6 +87,27 @@ class MongoStorage(Storage):
 
     async def versions(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
         return await self._run(mongo_memories.versions(self._db, space, ids))
+
+    async def family(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
+        return await self._run(mongo_erasure.family(self._db, space, ids))
+
+    async def hidden(self) -> list[MemoryRecord]:
+        return await self._run(mongo_erasure.hidden(self._db))
+
+    async def secret(self, user: str, fresh: bytes) -> bytes:
+        return await self._write(mongo_erasure.secret(self._db, user, fresh))
+
+    async def bury(self, user: str, tombstones: Sequence[Tombstone]) -> None:
+        await self._write(mongo_erasure.bury(self._db, user, tombstones))
+
+    async def tombstones(self, user: str) -> list[Tombstone]:
+        return await self._run(mongo_erasure.tombstones(self._db, user))
+
+    async def rewrite_journal(self, space: str, befores: Mapping[int, MemoryRecord]) -> None:
+        await self._write(mongo_erasure.rewrite_journal(self._db, space, befores))
+
+    async def scrub(self) -> None:
+        """The server's files are the server's."""
 
     async def of_cycles(self, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
         return await self._run(mongo_memories.of_cycles(self._db, space, cycles))

@@ -73,7 +73,7 @@ def _entry(write: Write, record: MemoryRecord) -> Document:
         op=write.op,
         memory=record.id,
         cycle=write.cycle,
-        before=write.before,
+        before=write.remembered,
         undoes=write.undoes,
     )
     vectors = None
@@ -130,6 +130,10 @@ async def _carry_out(db: Database, log: Log) -> None:
     await insert_new(db.journal, [entry["row"] for entry in log.entries])
     if gone := [entry["document"]["_id"] for entry in changed if entry["document"]["status"] == "erased"]:
         await db.accesses.bulk_write([DeleteMany({"_id": id}) for id in gone], ordered=False)
+    for entry in log.entries:
+        if entry["row"]["op"] == "erase":
+            erased = {"space": log.owner, "memory": entry["row"]["memory"]}
+            await db.journal.update_many(erased, {"$set": {"before": None}})
     if former := [_former_vectors(entry["document"]) for entry in changed if entry["vectors"] is not None]:
         await db.vectors.bulk_write(former, ordered=False)
 

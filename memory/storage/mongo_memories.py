@@ -25,11 +25,11 @@ from thoughtcycle.memory.storage.mongo_ledger import find_in
 
 async def records(db: Database, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
     """See Storage.records."""
-    documents = await _documents(db, space, "_id", ids)
-    if any(document["status"] == PROVISIONAL for document in documents):
+    stored = await documents(db, space, "_id", ids)
+    if any(document["status"] == PROVISIONAL for document in stored):
         await MEMORIES.settled(db, space)
-        documents = await _documents(db, space, "_id", ids)
-    found = {record.id: record for record in _records(documents)}
+        stored = await documents(db, space, "_id", ids)
+    found = {record.id: record for record in known(stored)}
     return [found[id] for id in dict.fromkeys(ids) if id in found]
 
 
@@ -38,16 +38,16 @@ async def same(
 ) -> list[MemoryRecord]:
     """See Storage.same."""
     await MEMORIES.settled(db, space)
-    found = await _documents(db, space, "identity", identities, {"status": "active"})
-    found += await _documents(db, space, "activeKey", keys)
-    return list({record.id: record for record in _records(found)}.values())
+    found = await documents(db, space, "identity", identities, {"status": "active"})
+    found += await documents(db, space, "activeKey", keys)
+    return list({record.id: record for record in known(found)}.values())
 
 
 async def versions(db: Database, space: str, ids: Collection[str]) -> list[MemoryRecord]:
     """See Storage.versions."""
     await MEMORIES.settled(db, space)
     kept: list[Status] = [status for status in get_args(Status) if status != "erased"]
-    found = _records(await _documents(db, space, "current", ids, {"status": {"$in": kept}}))
+    found = known(await documents(db, space, "current", ids, {"status": {"$in": kept}}))
     latest = [(record.valid_to or record.valid_from, record.revision, record) for record in found]
     return [record for _, _, record in sorted(latest, key=lambda row: row[:2], reverse=True)]
 
@@ -56,7 +56,7 @@ async def of_cycles(db: Database, space: str, cycles: Collection[str]) -> list[M
     """See Storage.of_cycles."""
     await MEMORIES.settled(db, space)
     shown = {"status": {"$in": ["active", "archived", "hidden"]}}
-    return _records(await _documents(db, space, "source.cycle", cycles, shown))
+    return known(await documents(db, space, "source.cycle", cycles, shown))
 
 
 async def listing(
@@ -74,7 +74,7 @@ async def _listing(
         return []  # to MongoDB, no limit at all
     cursor = db.memories.find({"memoriesId": escaped(space), "status": {"$in": list(statuses)}})
     cursor = cursor.sort("revision", -1).skip(offset).limit(limit or 0)
-    return _records(await cursor.to_list())
+    return known(await cursor.to_list())
 
 
 async def vectors(db: Database, space: str, memories: Collection[str]) -> list[Vector]:
@@ -148,9 +148,10 @@ async def _blocks(
     return blocks_of(places, ((unescaped(one["_id"]), one["data"]) for one in found))
 
 
-async def _documents(
+async def documents(
     db: Database, space: str, field: str, values: Collection[str], more: Document | None = None
 ) -> list[Document]:
+    """Stored documents of a space whose `field` is one of `values`, and that fit `more`."""
     return await _found(db, space, field, [escaped(value) for value in values], more)
 
 
@@ -161,5 +162,6 @@ async def _found(
     return [document async for document in find_in(db.memories, query, field, values)]
 
 
-def _records(documents: Sequence[Document]) -> list[MemoryRecord]:
-    return [memory_record(document) for document in documents if document["status"] != PROVISIONAL]
+def known(stored: Sequence[Document]) -> list[MemoryRecord]:
+    """The records of those that are there for good."""
+    return [memory_record(document) for document in stored if document["status"] != PROVISIONAL]

@@ -45,6 +45,10 @@ MIGRATIONS: Sequence[Sequence[Index]] = (
         Index("jobs", ("free",)),
         Index("jobs", ("user_id", "state")),
     ),
+    (
+        Index("memories", ("status",), only={"status": "hidden"}),
+        Index("tombstones", ("user_id",)),
+    ),
 )
 
 

@@ -23,6 +23,7 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.storage import (
     sqlite_accesses,
+    sqlite_erasure,
     sqlite_health,
     sqlite_jobs,
     sqlite_memories,
@@ -34,6 +35,7 @@ from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
 from thoughtcycle.memory.storage.wal import use_wal
+from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.prompts.errors import InputRefused
 
 BUSY_SECONDS = 5.0
@@ -90,6 +92,32 @@ class SqliteStorage(Storage):
 
     async def versions(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
         return await self._read(sqlite_memories.versions, space, ids)
+
+    async def family(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
+        return await self._read(sqlite_erasure.family, space, ids)
+
+    async def hidden(self) -> list[MemoryRecord]:
+        return await self._read(sqlite_erasure.hidden)
+
+    async def secret(self, user: str, fresh: bytes) -> bytes:
+        return await self._write(sqlite_erasure.secret, user, fresh)
+
+    async def bury(self, user: str, tombstones: Sequence[Tombstone]) -> None:
+        await self._write(sqlite_erasure.bury, user, tombstones)
+
+    async def tombstones(self, user: str) -> list[Tombstone]:
+        return await self._read(sqlite_erasure.tombstones, user)
+
+    async def rewrite_journal(self, space: str, befores: Mapping[int, MemoryRecord]) -> None:
+        await self._write(sqlite_erasure.rewrite_journal, space, befores)
+
+    async def scrub(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._executor, self._scrubbed)
+
+    def _scrubbed(self) -> None:
+        with translated(self._place):
+            sqlite_erasure.scrub(self._connection)
 
     async def of_cycles(self, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
         return await self._read(sqlite_memories.of_cycles, space, cycles)

@@ -38,9 +38,11 @@ def commit(db: sqlite3.Connection, space: str, writes: Sequence[Write]) -> list[
             _put_vectors(db, space, record, write.vectors, new=write.before is None)
         if record.status == "erased":
             db.execute("DELETE FROM accesses WHERE memory = ?", (record.id,))
-        before = dumps(write.before, aside=write.op == "archive" or None)
+        before = dumps(write.remembered, aside=write.op == "archive" or None)
         row = (space, number, write.at.isoformat(), write.op, record.id, write.cycle, before, write.undoes)
         db.execute(f"INSERT INTO journal ({_JOURNAL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        if write.op == "erase":
+            db.execute("UPDATE journal SET before = NULL WHERE space = ? AND memory = ?", (space, record.id))
         stored.append(record)
     return stored
 
@@ -92,16 +94,17 @@ def where_in(
         yield from db.execute(query, (space, *some))
 
 
-def _documents(
+def documents(
     db: sqlite3.Connection, space: str, column: str, values: Collection[str], more: str = ""
 ) -> list[MemoryRecord]:
+    """Documents of a space whose `column` is one of `values`; `more` is a further condition."""
     rows = where_in(db, "document FROM memories", space, column, values, more)
     return [loads(row[0]) for row in rows]
 
 
 def records(db: sqlite3.Connection, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
     """See Storage.records."""
-    found = {record.id: record for record in _documents(db, space, "id", ids)}
+    found = {record.id: record for record in documents(db, space, "id", ids)}
     return [found[id] for id in dict.fromkeys(ids) if id in found]
 
 
@@ -109,21 +112,21 @@ def same(
     db: sqlite3.Connection, space: str, identities: Collection[str], keys: Collection[str]
 ) -> list[MemoryRecord]:
     """See Storage.same."""
-    found = _documents(db, space, "identity", identities, "AND status = 'active'")
-    found += _documents(db, space, "key", keys, "AND status = 'active'")
+    found = documents(db, space, "identity", identities, "AND status = 'active'")
+    found += documents(db, space, "key", keys, "AND status = 'active'")
     return list({record.id: record for record in found}.values())
 
 
 def versions(db: sqlite3.Connection, space: str, ids: Collection[str]) -> list[MemoryRecord]:
     """See Storage.versions."""
-    found = _documents(db, space, "current", ids, "AND status != 'erased'")
+    found = documents(db, space, "current", ids, "AND status != 'erased'")
     latest = [(record.valid_to or record.valid_from, record.revision, record) for record in found]
     return [record for _, _, record in sorted(latest, key=lambda row: row[:2], reverse=True)]
 
 
 def of_cycles(db: sqlite3.Connection, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
     """See Storage.of_cycles."""
-    return _documents(db, space, "cycle", cycles, "AND status IN ('active', 'archived', 'hidden')")
+    return documents(db, space, "cycle", cycles, "AND status IN ('active', 'archived', 'hidden')")
 
 
 def listing(

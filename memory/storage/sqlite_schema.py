@@ -118,6 +118,19 @@ MIGRATIONS: Sequence[str] = (
     CREATE INDEX jobs_free ON jobs (free) WHERE free IS NOT NULL;
     CREATE INDEX jobs_user ON jobs (user, state);
     """,
+    """
+    CREATE INDEX memories_hidden ON memories (status) WHERE status = 'hidden';
+    CREATE TABLE tombstones (
+        user TEXT NOT NULL,
+        memory TEXT NOT NULL,
+        document TEXT NOT NULL,
+        PRIMARY KEY (user, memory)
+    );
+    CREATE TABLE erasure_keys (
+        user TEXT PRIMARY KEY,
+        secret BLOB NOT NULL
+    );
+    """,
 )
 
 

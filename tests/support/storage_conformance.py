@@ -20,6 +20,7 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.storage.base import Conflict, Storage, Write
 from thoughtcycle.memory.storage.documents import identity_of
+from thoughtcycle.memory.tombstones import Tombstone
 
 HOSTILE = (
     "'; DROP TABLE memories; --",
@@ -393,6 +394,59 @@ class StorageConformance:
         assert (await storage.cycle_feed("ana", 0, model="another")).vectors == ()
         await storage.amend_cycle("ana", "c1", close)
         assert (await storage.cycle_feed("ana", 0, model="words")).vectors == ()
+
+    @pytest.mark.spec("BY-9")
+    async def test_erasing_empties_former_journal_rows_too(self, storage: Storage) -> None:
+        first, other = await storage.commit("ana", [new(record(), "x"), new(record("m2"), "y")])
+        (second,) = await storage.commit("ana", [change(first, content="B")])
+        await storage.commit("ana", [change(other, content="C")])
+        gone = second.model_copy(update={"content": None, "status": "erased", "vector_ids": ()})
+        (stub,) = await storage.commit("ana", [Write(gone, "erase", START, before=second, vectors=())])
+        rows = await storage.journal("ana", memory="m1")
+        assert [(row.op, row.before) for row in rows] == [("erase", None), ("update", None), ("save", None)]
+        assert (await storage.journal("ana", memory="m2"))[0].before == other
+        assert await storage.records("ana", ["m1"]) == [stub]
+        assert await storage.vectors("ana", ["m1"]) == []
+        assert [one.status for one in (await storage.feed("ana", 4, model="words")).records] == ["erased"]
+
+    @pytest.mark.spec("BY-9")
+    async def test_a_row_can_be_rewritten_by_its_number(self, storage: Storage) -> None:
+        (first,) = await storage.commit("ana", [new(record())])
+        await storage.commit("ana", [change(first, content="B")])
+        await storage.commit("bia", [new(record("m2", "bia"))])
+        await storage.rewrite_journal("ana", {1: first, 2: first.model_copy(update={"content": "[…]"})})
+        await storage.rewrite_journal("bia", {2: first})
+        assert [row.before and row.before.content for row in await storage.journal("ana")] == ["[…]", None]
+
+    @pytest.mark.spec("BY-9")
+    async def test_a_family_is_a_memory_and_all_its_versions(self, storage: Storage) -> None:
+        old = record("v1", status="erased", current="m1")
+        await storage.commit("ana", [new(record()), new(old), new(record("m2"))])
+        assert {one.id for one in await storage.family("ana", ["m1"])} == {"m1", "v1"}
+        assert await storage.family("bia", ["m1"]) == []
+        assert await storage.family("ana", []) == []
+
+    @pytest.mark.spec("BY-9")
+    async def test_hidden_memories_of_everybody_are_found(self, storage: Storage) -> None:
+        await storage.commit("ana", [new(record(status="hidden")), new(record("m2"))])
+        await storage.commit("bia", [new(record("m3", "bia", status="hidden"))])
+        assert {(one.space, one.id) for one in await storage.hidden()} == {("ana", "m1"), ("bia", "m3")}
+
+    @pytest.mark.spec("BY-9")
+    @pytest.mark.parametrize("user", ["ana", "a\0b", '{"$gt": ""}'])
+    async def test_tombstones_and_their_key_are_kept_once(self, storage: Storage, user: str) -> None:
+        one = Tombstone(memory="m1", user=user, at=START, cycles=("c",), span=(0, 4), values=((1, "ff"),))
+        await storage.bury(user, [one])
+        await storage.bury(
+            user, [one.model_copy(update={"cycles": ()}), Tombstone(memory="m2", user=user, at=START)]
+        )
+        assert [found.memory for found in await storage.tombstones(user)] == ["m1", "m2"]
+        assert (await storage.tombstones(user))[0] == one
+        assert await storage.tombstones("bia") == []
+        keys = await asyncio.gather(*(storage.secret(user, bytes([n]) * 32) for n in range(4)))
+        assert len({*keys, await storage.secret(user, b"other")}) == 1
+        assert await storage.secret("bia", b"b" * 32) == b"b" * 32
+        await storage.scrub()
 
     @pytest.mark.spec("BY-5")
     @pytest.mark.parametrize("text", HOSTILE, ids=("sql", "operator", "nul", "emoji", "megabyte"))

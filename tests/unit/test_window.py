@@ -3,8 +3,10 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from thoughtcycle.memory.masking import HIDDEN
-from thoughtcycle.memory.records import Utterance
+from support.memories import START, record
+from thoughtcycle.memory.erasure import trace
+from thoughtcycle.memory.masking import HIDDEN, Mask
+from thoughtcycle.memory.records import Source, Utterance
 from thoughtcycle.nodes import window
 from thoughtcycle.nodes.message import clean, command_query, user_message
 from thoughtcycle.prompts.errors import InputRefused
@@ -28,9 +30,12 @@ def test_only_the_last_cycles_of_the_messages_count() -> None:
     assert [entry["chat_history"] for entry in window.of_messages(unflagged, 2)] == [True, False]
 
 
-def test_hidden_words_are_masked_longest_first() -> None:
-    masked = window.mask([said("Meu nome é Pedro, moro aqui")], ["Pedro", "Meu nome é Pedro", ""])
-    assert masked[0]["content"] == f"{HIDDEN}, moro aqui"
+def test_words_of_hidden_memories_are_masked() -> None:
+    gone = record(content="Nome: Pedro", source=Source(words="Meu nome é Pedro"))
+    mask = Mask((trace(gone, until=START),))
+    answer = Utterance(role="assistant", content="Prazer, Pedro! E onde mora?", chat_history=True)
+    masked = window.masked([said("Meu nome é Pedro, moro aqui"), answer], mask)
+    assert [entry["content"] for entry in masked] == [f"{HIDDEN}, moro aqui", f"{HIDDEN} E onde mora?"]
 
 
 @pytest.mark.spec("BY-7")

@@ -1,0 +1,364 @@
+"""Erasing for good: what was deleted leaves documents, vectors, journal, transcript and checkpoints."""
+
+import secrets
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import get_args
+
+from thoughtcycle.memory.changes import SHOWN, Keys, search_keys, with_vectors
+from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.erasure import Trace, trace
+from thoughtcycle.memory.masking import Mask, source_spans
+from thoughtcycle.memory.masks import ERASING
+from thoughtcycle.memory.matching import key
+from thoughtcycle.memory.records import (
+    Cycle,
+    Frozen,
+    JournalEntry,
+    MemoryDraft,
+    MemoryRecord,
+    Source,
+    Status,
+    as_text,
+)
+from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.tombstones import KEY_BYTES, Tombstone, buried, tombstone
+from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.prompts.loader import Language, texts
+
+GRACE = timedelta(hours=24)
+"""How long what the user deleted can be brought back (BY-9)."""
+_EVERY: tuple[Status, ...] = get_args(Status)
+_HIDDEN: tuple[Status, ...] = ("hidden",)
+_PAGE = 1_000
+
+Place = Callable[[str, Sequence[str], Mask], Awaitable[int]]
+"""Takes the words of a mask out of a user's chats in another place; how many stored things it changed."""
+
+
+class Receipt(Frozen):
+    """What was erased of one user."""
+
+    user: str
+    memories: int = 0
+    versions: int = 0
+    vectors: int = 0
+    journal: int = 0
+    """Rows of the history that were emptied."""
+    cycles: int = 0
+    """Exchanges whose words were redacted."""
+    sources: int = 0
+    """Other memories that came from the same words: the words are gone from them."""
+    elsewhere: int = 0
+    """Checkpoints and pending writes that were redacted."""
+    left: tuple[str, ...] = ()
+    """Where looking again still found something: empty when all is gone."""
+
+    def text(self, language: Language) -> str:
+        """The receipt as a person reads it, with what is out of reach."""
+        found = texts(language, "erasure")
+        counts = self.model_dump(exclude={"user", "left"})
+        left = found.fill("left", places=", ".join(self.left)) if self.left else found["nothing_left"]
+        return "\n".join((found.fill("receipt", **counts), left, found["out_of_reach"]))
+
+
+@dataclass(frozen=True)
+class _Estate:
+    """What an erasure finds of the memories that it is about."""
+
+    family: tuple[MemoryRecord, ...]
+    """They and all their former versions."""
+    journal: tuple[JournalEntry, ...]
+    """All rows about them."""
+    others: tuple[MemoryRecord, ...]
+    """The user's other memories."""
+    cycles: tuple[Cycle, ...]
+
+    def traces(self) -> list[Trace]:
+        """What to look for: one trace per memory, whatever it has said."""
+        ids = {one.id for one in self.family}
+        heads = [one for one in self.family if one.reason == ERASING and one.current not in ids]
+        return [self._trace(head) for head in heads]
+
+    def _trace(self, head: MemoryRecord) -> Trace:
+        own = {head.id, *(one.id for one in self.family if one.current == head.id)}
+        rows = [row for row in self.journal if row.memory in own]
+        former = [row.before for row in rows if row.before is not None]
+        former += [one for one in self.family if one.id in own and one.id != head.id]
+        requests = [row.cycle for row in rows if row.op == "hide" and row.cycle is not None]
+        kept = [one.text for one in self.others if one.status != "erased" and one.created <= head.updated]
+        spared = "\n".join(kept)
+        return trace(head, until=head.updated, former=former, requests=requests, spared=spared)
+
+
+class Erasing(Engine):
+    """The second stage of deleting; the first is `Memory.hide`."""
+
+    async def mask(self, user: str) -> Mask:
+        """What takes the words of deleted memories out of any text of this user."""
+        return await self._masks.of(owned(user))
+
+    async def masked_cycle(self, user: str, cycle: Cycle) -> Cycle:
+        """`cycle` without the words of deleted memories: as it may be shown, exported or learned from."""
+        return (await self.mask(user)).cycle(cycle)
+
+    def erase_also(self, place: Place) -> None:
+        """Has `place` redacted whenever something is erased, such as the checkpoints of the user's chats."""
+        self._places.append(place)
+
+    async def give_up(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
+        """Hides memories so that nothing brings them back; the next `erase` or `erase_due` empties them.
+
+        Raises NotAllowed('memory_unknown') before changing any.
+        """
+        wanted = list(dict.fromkeys(ids))
+
+        async def plan() -> tuple[Sequence[Write], list[MemoryRecord]]:
+            records = await self._storage.records(owned(user), wanted)
+            if unknown := set(wanted) - {record.id for record in records}:
+                raise NotAllowed("memory_unknown", id=repr(min(unknown)))
+            kept = await self._current(user, [one.id for one in records if one.status != "erased"])
+            family = await self._storage.family(user, [one.id for one in kept])
+            return given_up(family, self._clock(), cycle), kept
+
+        stored, before = await self._change(owned(user), plan)
+        return [stored.get(record.id, record) for record in before]
+
+    async def erase(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> Receipt:
+        """Erases memories for good, with their former versions and their words in all that was said.
+
+        `cycle` is the one that asks for it. What is erased already is left alone; what was begun and broken
+        off is completed. Raises NotAllowed('memory_unknown') before changing any.
+        """
+        await self.give_up(user, ids, cycle=cycle)
+        return await self._complete(user)
+
+    async def erase_due(
+        self, grace: timedelta = GRACE, *, now: datetime | None = None, user: str | None = None
+    ) -> list[Receipt]:
+        """Erases what was deleted longer ago than `grace`, and completes what was begun; a receipt per user.
+
+        `user`: of this one only. For every start, and for the worker.
+        """
+        until = (now or self._clock()) - grace
+        if user is None:
+            await self._storage.scrub()  # what an erasure left in the log when it was killed
+            hidden = await self._storage.hidden()
+        else:
+            hidden = await self._storage.listing(owned(user), _HIDDEN, limit=None, offset=0)
+        due: dict[str, list[str]] = {}
+        for record in hidden:
+            if is_due(record, until):
+                due.setdefault(record.space, []).append(record.id)
+        return [await self.erase(owner, ids) for owner, ids in due.items()]
+
+    async def _complete(self, user: str) -> Receipt:
+        """Erases what was given up. Documents go last: a repetition needs them to know what to look for."""
+        hidden = await self._storage.listing(user, _HIDDEN, limit=None, offset=0)
+        ids = [record.id for record in hidden if record.reason == ERASING]
+        if not ids:
+            return Receipt(user=user)
+        estate = await self._estate(user, ids)
+        mask = Mask(tuple(estate.traces()))
+        secret = await self._storage.secret(user, secrets.token_bytes(KEY_BYTES))
+        await self._storage.bury(user, _tombstones(user, mask, estate.cycles, secret))
+        cycles = await self._redact_cycles(user, mask, estate.cycles)
+        sources = await self._redact_sources(user, mask, {one.id for one in estate.family})
+        chats = await self._retitle(user, mask)
+        elsewhere = sum([await place(user, chats, mask) for place in self._places])
+        vectors = await self._storage.vectors(user, [one.id for one in estate.family])
+        await self._empty(user, ids)
+        await self._storage.scrub()
+        heads = {one.memory for one in mask.traces}
+        return Receipt(
+            user=user,
+            memories=len(heads),
+            versions=len({one.id for one in estate.family} - heads),
+            vectors=len(vectors),
+            journal=sum(row.before is not None for row in estate.journal),
+            cycles=cycles,
+            sources=sources,
+            elsewhere=elsewhere,
+            left=tuple(await self._left(user, mask, estate, chats)),
+        )
+
+    async def _estate(self, user: str, ids: Sequence[str]) -> _Estate:
+        family = await self._storage.family(user, ids)
+        own = {one.id: one for one in family}
+        journal = [row for id in own for row in await self._storage.journal(user, memory=id)]
+        every = await self._storage.listing(user, _EVERY, limit=None, offset=0)
+        return _Estate(
+            family=tuple(own.values()),
+            journal=tuple(journal),
+            others=tuple(one for one in every if one.id not in own),
+            cycles=tuple(await self._cycles(user)),
+        )
+
+    async def _cycles(self, user: str) -> list[Cycle]:
+        """All that was said, under way or closed."""
+        closed = (await self._storage.cycle_feed(user, 0, model=None)).cycles
+        return [*closed, *await self._storage.open_cycles(user=user)]
+
+    async def _retitle(self, user: str, mask: Mask) -> list[str]:
+        """The user's chats, whose titles lose the words too."""
+        ids: list[str] = []
+        while chats := await self._storage.conversations(user, after=ids[-1] if ids else None, limit=_PAGE):
+            for chat in chats:
+                if chat.title and mask.finds(chat.title):
+                    await self._storage.rename(user, chat.id, mask.text(chat.title))
+            ids += [chat.id for chat in chats]
+        return ids
+
+    async def _redact_cycles(self, user: str, mask: Mask, cycles: Iterable[Cycle]) -> int:
+        changed = [cycle.id for cycle in cycles if mask.cycle(cycle) != cycle]
+        for id in changed:
+            await self._storage.amend_cycle(user, id, mask.cycle)
+        return len(changed)
+
+    async def _redact_sources(self, user: str, mask: Mask, family: Collection[str]) -> int:
+        """Other memories may have come from the same words: those leave them and their history."""
+
+        async def plan() -> tuple[Sequence[Write], int]:
+            every = await self._storage.listing(user, _EVERY, limit=None, offset=0)
+            pairs = [(one, without_words(one, mask)) for one in every if one.id not in family]
+            changed = [(one, after) for one, after in pairs if after is not one]
+            keys = await self._keys([one for one, _ in changed], {})
+            return [redacted(one, after, keys, self._clock()) for one, after in changed], len(changed)
+
+        _, count = await self._change(user, plan)
+        before: int | None = None
+        while rows := await self._storage.journal(user, before=before, limit=_PAGE):
+            rewritten = {
+                row.number: after
+                for row in rows
+                if row.before is not None
+                and row.memory not in family
+                and (after := without_words(row.before, mask)) is not row.before
+            }
+            if rewritten:
+                await self._storage.rewrite_journal(user, rewritten)
+            before = rows[-1].number
+        return count
+
+    async def _empty(self, user: str, ids: Sequence[str]) -> None:
+        async def plan() -> tuple[Sequence[Write], None]:
+            family = {one.id: one for one in await self._storage.family(user, ids)}
+            return emptied(family.values(), self._clock()), None
+
+        await self._change(user, plan)
+
+    async def _left(self, user: str, mask: Mask, estate: _Estate, chats: Sequence[str]) -> list[str]:
+        """Looks again everywhere."""
+        ids = [one.id for one in estate.family]
+        rows = [row for id in ids for row in await self._storage.journal(user, memory=id)]
+        found = {
+            "documents": any(stub(one) != one for one in await self._storage.family(user, ids)),
+            "vectors": bool(await self._storage.vectors(user, ids)),
+            "journal": any(row.before is not None for row in rows),
+            "transcript": any(mask.cycle(one) != one for one in await self._cycles(user)),
+            "checkpoints": any([await place(user, chats, mask) for place in self._places]),
+        }
+        return [name for name, there in found.items() if there]
+
+    async def prove_erased(self, user: str, words: Collection[str]) -> list[str]:
+        """Where any of `words` still stands among all that is kept of this user; [] when nowhere."""
+        wanted = [key(word) for word in words if key(word).strip()]
+        signs = [word.strip() for word in words if not key(word).strip() and word.strip()]
+
+        def holds(text: str) -> bool:
+            said = key(text)
+            return any(word in said for word in wanted) or any(sign in text for sign in signs)
+
+        records = await self._storage.listing(owned(user), _EVERY, limit=None, offset=0)
+        vectors = await self._storage.vectors(user, [record.id for record in records])
+        stored: dict[str, Iterable[str]] = {
+            "documents": (one.model_dump_json() for one in records),
+            "vectors": (one.text for one in vectors),
+            "journal": (row.model_dump_json() for row in await self._storage.journal(user)),
+            "transcript": (one.model_dump_json() for one in await self._cycles(user)),
+            "tombstones": (one.model_dump_json() for one in await self._storage.tombstones(user)),
+        }
+        return [name for name, found in stored.items() if any(map(holds, found))]
+
+    async def _relearned(self, user: str, drafts: Sequence[MemoryDraft]) -> dict[int, MemoryRecord]:
+        """Place → stub of the erased memory, for each draft that only says again what was erased since."""
+        if not any(draft.source.cycle for draft in drafts):
+            return {}  # said now
+        tombstones = await self._storage.tombstones(user)
+        if not tombstones:
+            return {}
+        secret = await self._storage.secret(user, secrets.token_bytes(KEY_BYTES))
+        found: dict[int, Tombstone] = {}
+        for place, draft in enumerate(drafts):
+            if (id := draft.source.cycle) is None:
+                continue
+            cycle = await self._storage.cycle(user, id)
+            said = (draft.source.words, as_text(draft.content))
+            at = cycle.message.at if cycle is not None else None
+            if (one := buried(said, tombstones, secret, cycle=id, at=at)) is not None:
+                found[place] = one
+        stubs = await self._storage.records(user, [one.memory for one in found.values()])
+        known = {one.id: one for one in stubs}
+        return {place: known[one.memory] for place, one in found.items() if one.memory in known}
+
+
+def is_due(record: MemoryRecord, until: datetime) -> bool:
+    """Whether a hidden memory is to be erased: its erasure was begun, or the user deleted it by `until`."""
+    return record.reason == ERASING or (record.reason == "user" and record.updated <= until)
+
+
+def given_up(records: Iterable[MemoryRecord], at: datetime, cycle: str | None) -> list[Write]:
+    """Hides what is not erased yet so that nothing brings it back; what was hidden keeps the time of that."""
+    writes = []
+    for record in {one.id: one for one in records}.values():
+        if record.status == "erased" or record.reason == ERASING:
+            continue
+        since = record.updated if record.status == "hidden" and record.reason == "user" else at
+        gone = record.model_copy(update={"status": "hidden", "reason": ERASING, "updated": since})
+        writes.append(Write(gone, "hide", at, before=record, cycle=cycle))
+    return writes
+
+
+def stub(record: MemoryRecord) -> MemoryRecord:
+    """What stays of an erased memory: ids and times, so that journal, feed and undo fit together."""
+    told = Source(cycle=record.source.cycle, speaker=record.source.speaker)
+    gone = {"content": None, "type": "text", "kind": None, "key": None, "bindings": (), "tags": ()}
+    state = {"status": "erased", "reason": "erased", "vector_ids": (), "source": told}
+    return record.model_copy(update={**gone, **state})
+
+
+def emptied(records: Iterable[MemoryRecord], at: datetime) -> list[Write]:
+    """Empties memories, their vectors and what the journal keeps of them."""
+    return [
+        Write(stub(record), "erase", at, before=record, vectors=())
+        for record in records
+        if stub(record) != record
+    ]
+
+
+def without_words(record: MemoryRecord, mask: Mask) -> MemoryRecord:
+    """`record` without the words of others in its source and search contexts; itself where there are none."""
+    source = record.source.model_copy(update={"words": mask.text(record.source.words)})
+    bindings = tuple(text for text in record.bindings if not mask.finds(text))
+    changed = record.model_copy(update={"source": source, "bindings": bindings})
+    return record if changed == record else changed
+
+
+def redacted(record: MemoryRecord, after: MemoryRecord, keys: Keys, at: datetime) -> Write:
+    """The write that makes `record` what it is `after` redacting."""
+    if after.bindings == record.bindings:
+        return Write(after, "redact", at, before=record)
+    texts = {text[:SHOWN] for text in search_keys(after.content, after.bindings)}
+    vectors = tuple(vector for vector in keys.of(record) if vector.text in texts)
+    return Write(with_vectors(after, vectors), "redact", at, before=record, vectors=vectors)
+
+
+def _tombstones(user: str, mask: Mask, cycles: Iterable[Cycle], secret: bytes) -> list[Tombstone]:
+    messages = {cycle.id: cycle.message.text for cycle in cycles}
+    made = []
+    for one in mask.traces:
+        told = [messages[id] for id in sorted(one.sources) if id in messages]
+        spans = [span for text in told for span in source_spans(text, one)]
+        made.append(tombstone(one, user, secret, spans[0] if spans else None))
+    return made

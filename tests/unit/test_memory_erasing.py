@@ -1,0 +1,235 @@
+"""Deleting in two stages: hidden by every path and brought back, or erased for good, to the last word."""
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from support.engines import memory as memory  # the fixture
+from support.memories import Clock, WordEmbedder, said, step
+from thoughtcycle.memory.erasing import Receipt
+from thoughtcycle.memory.masking import HIDDEN, Mask
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.words import digest
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+
+NAME = MemoryDraft(content="Nome: Pedro", key="name", bindings=("nome", "Pedro"))
+
+
+async def talk(memory: Memory, text: str, reply: str, *found: str, user: str = "ana") -> Cycle:
+    """A closed cycle of the chat, in which these memories were shown."""
+    message = said(text, f"m{digest(text)}").model_copy(update={"at": memory._clock()})
+    cycle = await memory.open_cycle(user, f"chat-{user}", message, parent=None, follow=True, channel="cli")
+    answer = said(reply, f"r{digest(text)}", "assistant")
+    steps = [{**step("MemorySearch"), "found": list(found), "input": ["nome"]}]
+    return await memory.close_cycle(user, cycle.id, execution="e", messages=[answer], steps=steps)  # type: ignore[arg-type]
+
+
+async def introduced(memory: Memory, user: str = "ana") -> MemoryRecord:
+    """Somebody says who he is; it is kept and used, and something else too."""
+    first = await talk(memory, "Oi, meu nome é Pedro e moro em Natal", "Prazer, Pedro! Anotado.", user=user)
+    source = Source(cycle=first.id, words="meu nome é Pedro")
+    whole = Source(cycle=first.id, words="meu nome é Pedro e moro em Natal")
+    drafts = [
+        NAME.model_copy(update={"source": source}),
+        MemoryDraft(content="Mora em Natal", key="home", source=whole),
+    ]
+    saved = await memory.save(user, drafts)
+    await talk(memory, "Quem sou eu?", "Você é o Pedro. Mais algo?", saved[0].record.id, user=user)
+    await talk(memory, "Gosto de praia", "Que bom, pedro!", user=user)
+    return saved[0].record
+
+
+async def said_so_far(memory: Memory, user: str = "ana") -> list[str]:
+    cycles = await memory.conversation(user, f"chat-{user}", limit=9)
+    return [one.text for cycle in cycles for one in (cycle.message, *cycle.replies)]
+
+
+MASKED = [
+    f"Oi, {HIDDEN} e moro em Natal",
+    f"{HIDDEN} Anotado.",
+    "Quem sou eu?",
+    f"{HIDDEN} Mais algo?",
+    "Gosto de praia",
+    f"Que bom, {HIDDEN}!",
+]
+
+
+async def found(memory: Memory, query: str = "Pedro") -> list[str]:
+    hits = await memory.search("ana", query, limit=20, include=("facts", "cycles"))
+    return [hit.record.text if hasattr(hit, "record") else hit.text for hit in hits]
+
+
+@pytest.mark.spec("BY-9", "TC-11")
+async def test_what_is_hidden_is_read_nowhere_and_comes_back(memory: Memory) -> None:
+    record = await introduced(memory)
+    before = await said_so_far(memory)
+    assert any("Pedro" in text for text in await found(memory))
+    await memory.hide("ana", [record.id])
+    assert await said_so_far(memory) == MASKED
+    for query in ("Pedro", "quem eu sou nome", "praia"):
+        assert not [text for text in await found(memory, query) if "pedro" in text.casefold()]
+    cycle = (await memory._storage.cycle_feed("ana", 0, model=None)).cycles[0]
+    assert "Pedro" in cycle.message.text
+    assert (await memory.masked_cycle("ana", cycle)).message.text == MASKED[0]
+    assert (await memory.mask("ana")).text("O PEDRO veio") == f"O {HIDDEN} veio"
+    assert not await memory.mask("bia")
+    await memory.undo("ana", record.id)
+    assert await said_so_far(memory) == before
+    assert any("Pedro" in text for text in await found(memory))
+
+
+@pytest.mark.spec("BY-9")
+async def test_what_is_said_again_after_hiding_is_read(memory: Memory) -> None:
+    record = await introduced(memory)
+    await memory.hide("ana", [record.id])
+    await talk(memory, "Aliás, meu nome é Pedro", "Certo, Pedro!")
+    texts = await said_so_far(memory)
+    assert texts[:6] == MASKED
+    assert texts[6] == "Aliás, meu nome é Pedro"
+
+
+@pytest.mark.spec("BY-9")
+async def test_what_is_erased_is_nowhere(memory: Memory) -> None:
+    record = await introduced(memory)
+    await introduced(memory, "bia")
+    await memory.update("ana", record.id, content="Nome: Pedro Paulo", words="sou o Pedro Paulo")
+    await memory.update("ana", record.id, content="Nome: Pedrão", correction=True)
+    await memory.undo("ana", record.id)
+    receipt = await memory.erase("ana", [record.id])
+    assert (receipt.memories, receipt.cycles, receipt.sources, receipt.left) == (1, 3, 1, ())
+    assert receipt.versions >= 1 and receipt.journal >= 3
+    assert await memory.prove_erased("ana", ["Pedro", "Paulo", "Pedrão"]) == []
+    assert await memory.prove_erased("bia", ["Pedro"]) != []
+    assert await said_so_far(memory) == MASKED
+    assert await found(memory, "Pedro Paulo") == []
+    (stub,) = [one for one in [await memory.get("ana", record.id)] if one is not None]
+    assert (stub.status, stub.content, stub.source.words) == ("erased", None, "")
+    assert {entry.before for entry in await memory.history("ana", record.id)} == {None}
+    assert [one.text for one in await memory.list("ana")] == ["Mora em Natal"]
+    for language in ("pt", "en"):
+        assert "LangSmith" in receipt.text(language)  # type: ignore[arg-type]
+
+
+@pytest.mark.spec("BY-9")
+async def test_nothing_brings_back_what_was_erased(memory: Memory) -> None:
+    record = await introduced(memory)
+    await memory.hide("ana", [record.id])
+    await memory.give_up("ana", [record.id])
+    for _ in range(2):
+        with pytest.raises(InputRefused) as refused:
+            await memory.undo("ana", record.id)
+        assert refused.value.code == "memory_erased"
+        assert "\n" not in refused.value.text("pt")
+        await memory.erase("ana", [record.id])
+    while (result := await memory.undo("ana")).undone is not None:
+        assert result.undone.memory != record.id
+    with pytest.raises(NotAllowed):
+        await memory.erase("bia", [record.id])
+    with pytest.raises(NotAllowed):
+        await memory.erase("ana", [record.id, "unknown"])
+    assert await memory.erase("ana", [record.id]) == Receipt(user="ana")
+
+
+@pytest.mark.spec("BY-9")
+async def test_after_the_grace_period_the_deleted_is_erased(memory: Memory) -> None:
+    record, other = await introduced(memory), await introduced(memory, "bia")
+    await memory.hide("ana", [record.id])
+    hidden_at = (await memory.hidden("ana"))[0].updated
+    assert await memory.erase_due(now=hidden_at + timedelta(hours=23)) == []
+    assert len(await memory.hidden("ana")) == 1
+    (receipt,) = await memory.erase_due(now=hidden_at + timedelta(hours=24))
+    assert (receipt.user, receipt.memories) == ("ana", 1)
+    assert await memory.prove_erased("ana", ["Pedro"]) == []
+    await memory.hide("bia", [other.id])
+    assert await memory.erase_due(timedelta(0), user="ana") == []
+    assert [one.user for one in await memory.erase_due(timedelta(0))] == ["bia"]
+    assert await memory.erase_due(timedelta(0)) == []
+
+
+@pytest.mark.spec("BY-9")
+async def test_abandoned_and_undone_memories_are_not_due(memory: Memory) -> None:
+    record = await introduced(memory)
+    await memory.hide("ana", [record.id], reason="abandoned")
+    await memory.undo("ana", (await memory.list("ana"))[0].id)
+    assert await memory.erase_due(timedelta(0)) == []
+
+
+@pytest.mark.spec("BY-9")
+async def test_old_words_are_not_learned_again_and_new_ones_are(memory: Memory) -> None:
+    record = await introduced(memory)
+    (old, *_) = await memory.conversation("ana", "chat-ana", limit=9)
+    await memory.erase("ana", [record.id])
+
+    async def learn(content: str, cycle: str | None, words: str = "") -> list[str]:
+        draft = MemoryDraft(content=content, source=Source(cycle=cycle, words=words))
+        saved = await memory.save("ana", [draft, MemoryDraft(content="Toca flauta")])
+        assert saved[1].record.text == "Toca flauta"
+        return [saved[0].outcome, saved[0].record.status]
+
+    assert await learn("Nome: Pedro", old.id) == ["erased", "erased"]
+    assert await learn("O usuário é o PEDRO", old.id) == ["erased", "erased"]
+    assert await learn("É homem", "a cycle not there yet", "meu nome é pedro!") == ["erased", "erased"]
+    assert await learn("Mora em Natal", old.id) == ["known", "active"]
+    assert [one.text for one in await memory.list("ana")] == ["Toca flauta", "Mora em Natal"]
+    anew = await talk(memory, "Meu nome é Pedro", "Certo.")
+    assert await learn("Nome: Pedro", anew.id) == ["saved", "active"]
+    assert await learn("Se chama Pedro", None) == ["saved", "active"]
+    (stone,) = await memory._storage.tombstones("ana")
+    assert stone.span == (4, 20)
+    assert "edro" not in stone.model_dump_json()
+
+
+@pytest.mark.spec("BY-9")
+async def test_other_places_are_redacted_before_the_documents(memory: Memory) -> None:
+    record = await introduced(memory)
+    seen: list[tuple[str, Sequence[str], str]] = []
+
+    async def place(user: str, chats: Sequence[str], mask: Mask) -> int:
+        kept = await memory.get(user, record.id)
+        assert kept is not None
+        seen.append((user, chats, f"{kept.status} {mask.text('Pedro')}"))
+        return 3 - len(seen)
+
+    memory.erase_also(place)
+    receipt = await memory.erase("ana", [record.id])
+    assert seen == [("ana", ["chat-ana"], f"hidden {HIDDEN}"), ("ana", ["chat-ana"], f"erased {HIDDEN}")]
+    assert (receipt.elsewhere, receipt.left) == (2, ("checkpoints",))
+
+
+@pytest.mark.spec("BY-9")
+async def test_a_sqlite_file_holds_nothing_of_what_was_erased(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    url = f"sqlite:///{path}"
+    async with Memory.open(url, embeddings=WordEmbedder(), clock=Clock()) as memory:
+        record = await introduced(memory)
+        await found(memory)
+        await memory.update("ana", record.id, content="Nome: Pedro Paulo")
+        files = [path, path.with_name("m.db-wal")]
+        assert any(b"Pedro" in file.read_bytes() for file in files)
+        await memory.erase("ana", [record.id])
+        assert not [file.name for file in files if b"edro" in file.read_bytes()]
+    assert b"edro" not in path.read_bytes()
+    with sqlite3.connect(path) as connection:
+        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = [repr(row) for table in tables for row in connection.execute(f"SELECT * FROM {table}")]
+    connection.close()
+    assert not [row for row in rows if "edro" in row]
+
+
+@pytest.mark.spec("BY-9")
+async def test_an_old_reader_does_not_stop_an_erasure(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    async with Memory.open(f"sqlite:///{path}", embeddings=None, clock=Clock()) as memory:
+        record = await introduced(memory)
+        reader = sqlite3.connect(path, isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM memories").fetchone()
+        assert (await memory.erase("ana", [record.id])).left == ()
+        reader.execute("COMMIT")
+        reader.close()
+        await memory.erase_due()
+        assert not [file for file in path.parent.iterdir() if b"edro" in file.read_bytes()]
