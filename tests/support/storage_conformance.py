@@ -407,7 +407,7 @@ class StorageConformance:
         assert (await storage.journal("ana", memory="m2"))[0].before == other
         assert await storage.records("ana", ["m1"]) == [stub]
         assert await storage.vectors("ana", ["m1"]) == []
-        assert [one.status for one in (await storage.feed("ana", 4, model="words")).records] == ["erased"]
+        assert [one.status for one in (await storage.feed("ana", 4, model="words")).entries] == ["erased"]
 
     @pytest.mark.spec("BY-9")
     async def test_a_row_can_be_rewritten_by_its_number(self, storage: Storage) -> None:
