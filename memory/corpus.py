@@ -235,7 +235,7 @@ class Corpus:
         more = np.flatnonzero(dense.mask(named))
         rows = np.concatenate((rows, more))
         cosines = np.concatenate((cosines, dense.vectors.cosines(vector, more)))
-        order = np.argsort(-cosines, kind="stable")
+        order = np.lexsort((dense.places[rows], -np.round(cosines, 6)))  # of equals the first key
         owners, first = np.unique(dense.owners[rows[order]], return_index=True)
         best = order[first[owners > 0]]
         slots = owners[owners > 0] - 1
