@@ -56,6 +56,11 @@ class Engine:
         """Work that nobody waits for."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
+    @property
+    def index_memory(self) -> int:
+        """Bytes that the indexes of all users take at the moment, about."""
+        return self._spaces.nbytes + self._talks.nbytes
+
     async def _change(self, user: str, plan: Plan[R]) -> tuple[dict[str, MemoryRecord], R]:
         """Plans and writes until nobody was in between: the documents as stored, and what the plan tells.
 
