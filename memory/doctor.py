@@ -100,12 +100,12 @@ async def _of_memories(storage: Storage, space: str) -> AsyncIterator[Flaw]:
     for id in await storage.stray_vectors(space):
         yield Flaw("vector_stray", {"vector": id})
     last: dict[str, int] = {}
-    number = 0
+    number, known = 0, not await storage.epoch(space)
     while entries := await storage.changes(space, after=number, limit=_PAGE):
         for entry in entries:
-            if entry.number != number + 1:
+            if known and entry.number != number + 1:
                 yield Flaw("journal_gap", {"before": entry.number, "after": number})
-            number = entry.number
+            number, known = entry.number, True
             last[entry.memory] = number
     for flaw in of_journal(seen.revisions, last, seen.currents, seen.keys):
         yield flaw

@@ -24,6 +24,7 @@ from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.erasing import Erasing
 from thoughtcycle.memory.exporting import Exporting
 from thoughtcycle.memory.facets import BELIEVED, aware, valid_at
+from thoughtcycle.memory.forgetting import Leaving
 from thoughtcycle.memory.importing import Importing
 from thoughtcycle.memory.life import Life
 from thoughtcycle.memory.masks import ERASING
@@ -56,7 +57,7 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing):
+class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing, Leaving):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.

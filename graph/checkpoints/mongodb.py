@@ -1,6 +1,7 @@
 """LangGraph's MongoDB saver with what it lacks: rollback, copy, prune, and a bounded history."""
 
 import asyncio
+import builtins
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -189,6 +190,18 @@ class MongoSaver(MongoDBSaver):
                 continue
             with translated(self.place):
                 self._delete(thread, superseded(self._rows(thread)))
+
+    def threads_of(self, user: str) -> "builtins.list[str]":
+        """The threads whose state names `user` as theirs."""
+        type_, data = self.serde.dumps_typed(user)
+        query, shown = {"channel": "user_id", "type": type_}, {"thread_id": 1, "value": 1}
+        with translated(self.place):
+            found = self.writes_collection.find(query, shown)
+            return sorted({one["thread_id"] for one in found if one["value"] == data})
+
+    async def athreads_of(self, user: str) -> "builtins.list[str]":
+        """`threads_of` in the executor."""
+        return await run_in_executor(None, self.threads_of, user)
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """`delete_for_runs` in the executor."""

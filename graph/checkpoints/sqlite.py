@@ -209,6 +209,12 @@ class SqliteSaver(AsyncSqliteSaver):
             for table in _TABLES:
                 await conn.execute(f"DELETE FROM {table} WHERE thread_id = ?", (str(thread_id),))
 
+    async def athreads_of(self, user: str) -> list[str]:
+        """The threads whose state names `user` as theirs."""
+        await self.setup()
+        query = "SELECT DISTINCT thread_id FROM writes WHERE channel = 'user_id' AND type = ? AND value = ?"
+        return sorted(row[0] for row in await self._fetch(query, self.serde.dumps_typed(user)))
+
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Deletes the checkpoints that these runs made, with their writes: a rollback."""
         await self.setup()

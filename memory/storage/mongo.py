@@ -24,6 +24,7 @@ from thoughtcycle.memory.storage import (
     mongo_accesses,
     mongo_commit,
     mongo_erasure,
+    mongo_forgetting,
     mongo_health,
     mongo_jobs,
     mongo_memories,
@@ -32,6 +33,7 @@ from thoughtcycle.memory.storage import (
 )
 from thoughtcycle.memory.storage.base import Amended, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.forgetting import Epochs
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
 from thoughtcycle.memory.storage.mongo_schema import migrate
@@ -52,6 +54,7 @@ class MongoStorage(Storage):
         """`place` names the database in messages."""
         self._db = database
         self._place = place
+        self._epochs = Epochs()
         self._memories: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._transcripts: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._writing: set[asyncio.Task[Any]] = set()
@@ -74,7 +77,7 @@ class MongoStorage(Storage):
     async def commit(self, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
         if not writes:
             return []
-        work = mongo_commit.commit(self._db, space, writes, self._place)
+        work = self._late(space, mongo_commit.commit(self._db, space, writes, self._place))
         return await self._write(work, self._memories.setdefault(space, asyncio.Lock()))
 
     async def records(self, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
@@ -138,17 +141,20 @@ class MongoStorage(Storage):
         return await self._run(mongo_memories.past(self._db, space, at, model))
 
     async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
-        return await self._write(mongo_transcript.claim(self._db, chat, user, at))
+        known = await self._write(mongo_transcript.claim(self._db, chat, user, at))
+        if known.tip is None:  # perhaps new: it belongs to the present epoch
+            self._epochs.begin(user, await self.epoch(user))
+        return known
 
     async def owner(self, chat: str) -> str | None:
         return await self._run(mongo_transcript.owner(self._db, chat))
 
     async def add_cycle(self, cycle: Cycle) -> Cycle:
-        work = mongo_transcript.add_cycle(self._db, cycle, self._place)
+        work = self._late(cycle.user, mongo_transcript.add_cycle(self._db, cycle, self._place))
         return await self._write(work, self._transcripts.setdefault(cycle.user, asyncio.Lock()))
 
     async def append_cycle(self, cycle: Cycle) -> Cycle:
-        work = mongo_transcript.append_cycle(self._db, cycle, self._place)
+        work = self._late(cycle.user, mongo_transcript.append_cycle(self._db, cycle, self._place))
         return await self._write(work, self._transcripts.setdefault(cycle.user, asyncio.Lock()))
 
     async def cycle(self, user: str, id: str) -> Cycle | None:
@@ -196,7 +202,7 @@ class MongoStorage(Storage):
         return await self._write(mongo_users.rename(self._db, user, chat, title))
 
     async def put_job(self, job: Job) -> bool:
-        return await self._write(mongo_jobs.put(self._db, job))
+        return await self._write(self._late(job.user, mongo_jobs.put(self._db, job)))
 
     async def free_jobs(self, now: datetime, kinds: Collection[str], *, limit: int) -> list[Job]:
         return await self._run(mongo_jobs.free(self._db, now, kinds, limit))
@@ -237,6 +243,26 @@ class MongoStorage(Storage):
 
     async def mend_chat(self, user: str, chat: str, tip: str | None) -> None:
         await self._write(mongo_health.mend_chat(self._db, user, chat, tip))
+
+    async def epoch(self, user: str) -> int:
+        return await self._run(mongo_forgetting.epoch(self._db, user))
+
+    async def forget(self, user: str) -> Mapping[str, int]:
+        counts = await self._write(mongo_forgetting.forget(self._db, user))
+        self._epochs.begin(user, await self.epoch(user))
+        return counts
+
+    async def traces(self, user: str, ids: Collection[str]) -> Mapping[str, int]:
+        return await self._run(mongo_forgetting.traces(self._db, user, ids))
+
+    async def _late(self, user: str, work: Coroutine[Any, Any, T]) -> T:
+        """A write that may belong to a time before the user was forgotten: then it is refused."""
+        try:
+            self._epochs.check(user, await mongo_forgetting.epoch(self._db, user))
+        except BaseException:
+            work.close()
+            raise
+        return await work
 
     async def _write(self, work: Coroutine[Any, Any, T], turn: asyncio.Lock | None = None) -> T:
         """Runs to the end even when the caller is cancelled; `turn` spares writers of one loop a race."""

@@ -16,7 +16,7 @@ from thoughtcycle.memory.storage.mongo_documents import (
     memory_document,
     vector_document,
 )
-from thoughtcycle.memory.storage.mongo_ledger import Ledger, Log, find_in, insert_new, only_duplicates
+from thoughtcycle.memory.storage.mongo_ledger import Ledger, Log, base, find_in, insert_new, only_duplicates
 from thoughtcycle.prompts.errors import InputRefused
 
 _LOG_BYTES = 8_000_000
@@ -179,7 +179,12 @@ async def _put_newer(vectors: AsyncCollection[Document], documents: Iterable[Doc
 
 
 async def _take_back(db: Database, log: Log) -> None:
-    """Deletes vectors of this commit that no document lists any more: a later commit had removed them."""
+    """Deletes vectors of this commit that no document lists any more: a later commit had removed them.
+
+    Of an owner who was forgotten meanwhile it deletes all that came back.
+    """
+    if log.last <= (end := await base(db, MEMORIES.collection, log.owner)):
+        await sweep_memories(db, log.owner, end)
     vectors = {one["_id"]: one for one in _vectors(log.entries)}
     owners = [one["nosqlId"] for one in vectors.values()]
     listed: set[str] = set()
@@ -187,6 +192,13 @@ async def _take_back(db: Database, log: Log) -> None:
         listed.update(found["vectorIds"])
     for id in vectors.keys() - listed:
         await db.vectors.delete_one({"_id": id, "revision": vectors[id]["revision"]})
+
+
+async def sweep_memories(db: Database, owner: str, end: int) -> None:
+    """Deletes what the escaped `owner` committed up to number `end`."""
+    await db.memories.delete_many({"memoriesId": owner, "revision": {"$lte": end}})
+    await db.vectors.delete_many({"memoriesId": owner, "revision": {"$lte": end}})
+    await db.journal.delete_many({"space": owner, "number": {"$lte": end}})
 
 
 MEMORIES = Ledger("spaces", _carry_out, _take_back)

@@ -17,8 +17,9 @@ import bson
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
+from thoughtcycle.memory.storage.forgetting import hashed
 from thoughtcycle.memory.storage.mongo_client import Database, Document
-from thoughtcycle.memory.storage.mongo_documents import escaped
+from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
 from thoughtcycle.prompts.errors import StorageFailed
 
 BUSY_SECONDS = 10.0
@@ -78,12 +79,14 @@ class Ledger:
             await asyncio.sleep(random() * _POLL_SECONDS)
 
     async def settled(self, db: Database, owner: str) -> int:
-        """The owner's last number, once all up to it is carried out; 0 when there is none."""
+        """The owner's last number, once all up to it is carried out; the `base` when there is none."""
         seen, since = 0, 0.0
         while True:
             found = await db[self.collection].find_one({"_id": escaped(owner)}, {"number": 1, "busy": 1})
-            if found is None or not found["busy"]:
-                return int(found["number"]) if found is not None else 0
+            if found is None:
+                return await base(db, self.collection, escaped(owner))
+            if not found["busy"]:
+                return int(found["number"])
             if found["number"] != seen:
                 seen, since = found["number"], monotonic()
             if monotonic() - since < HELP_SECONDS:
@@ -99,11 +102,18 @@ class Ledger:
         return Log(found["_id"], found["number"], bson.decode_all(found["log"]))
 
     async def _decide(self, db: Database, log: Log, number: int) -> bool:
-        """The one write that makes a commit true; False when another one was faster."""
+        """The one write that makes a commit true; False when another one was faster.
+
+        Where there is nothing to change the document is new: the first one, or the first since the owner was
+        forgotten. A writer of the time before knows a number below the base.
+        """
         taken = {"number": log.last, "busy": True, "log": b"".join(map(bson.encode, log.entries))}
         if number:
             query = {"_id": log.owner, "number": number}
-            return bool((await db[self.collection].update_one(query, {"$set": taken})).matched_count)
+            if (await db[self.collection].update_one(query, {"$set": taken})).matched_count:
+                return True
+            if number != await base(db, self.collection, log.owner):
+                return False
         try:
             await db[self.collection].insert_one({"_id": log.owner, **taken})
         except DuplicateKeyError:
@@ -116,6 +126,12 @@ class Ledger:
         free = {"$set": {"busy": False, "log": None}}
         if not (await db[self.collection].update_one(mine, free)).matched_count:
             await self.take_back(db, log)
+
+
+async def base(db: Database, collection: str, owner: str) -> int:
+    """The number behind which the commits of a new document begin; all up to it are forgotten."""
+    found = await db.forgotten.find_one({"_id": hashed(unescaped(owner))}, {collection: 1})
+    return int(found.get(collection, 0)) if found is not None else 0
 
 
 async def insert_new(collection: AsyncCollection[Document], documents: Sequence[Document]) -> None:

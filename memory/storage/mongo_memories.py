@@ -20,7 +20,7 @@ from thoughtcycle.memory.storage.mongo_documents import (
     unescaped,
     vector_record,
 )
-from thoughtcycle.memory.storage.mongo_ledger import find_in
+from thoughtcycle.memory.storage.mongo_ledger import base, find_in
 
 
 async def records(db: Database, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
@@ -105,6 +105,8 @@ async def feed(db: Database, space: str, after: int, model: str | None) -> Feed:
     number = await MEMORIES.settled(db, space)
     if number == after:
         return Feed(number, (), ())
+    if 0 < after <= await base(db, MEMORIES.collection, space):
+        return Feed(0, (), ())  # what the index knows is forgotten
     if after == 0:
         found = await _stored(db, space, (*SEARCHED, "hidden"))
     else:

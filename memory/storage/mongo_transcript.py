@@ -14,7 +14,7 @@ from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
 from thoughtcycle.memory.storage.base import Amended, Conflict, CycleFeed, Walk
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
-from thoughtcycle.memory.storage.mongo_ledger import Ledger, Log, find_in, insert_new, only_duplicates
+from thoughtcycle.memory.storage.mongo_ledger import Ledger, Log, base, find_in, insert_new, only_duplicates
 
 
 async def claim(db: Database, chat: str, user: str, at: datetime) -> Conversation:
@@ -154,6 +154,8 @@ async def cycle_feed(db: Database, user: str, after: int, model: str | None) -> 
     number = await TRANSCRIPTS.settled(db, user)
     if number == after:
         return CycleFeed(number, (), {}, ())
+    if 0 < after <= await base(db, TRANSCRIPTS.collection, user):
+        return CycleFeed(0, (), {}, ())  # what the index knows is forgotten
     query = {"user_id": escaped(user), "number": {"$gt": after}}
     found = await db.cycles.find(query).sort("number", 1).to_list()
     chats = [cycle["chat_id"] for cycle in found]
@@ -224,7 +226,16 @@ async def _carry_out(db: Database, log: Log) -> None:
 
 
 async def _take_back(db: Database, log: Log) -> None:
-    """Nothing to do: a step that comes too late finds another version."""
+    """A step that comes too late finds another version; of a user who was forgotten it finds nothing."""
+    if log.last <= (end := await base(db, TRANSCRIPTS.collection, log.owner)):
+        await sweep_cycles(db, log.owner, end)
+
+
+async def sweep_cycles(db: Database, owner: str, end: int) -> None:
+    """Deletes what the escaped `owner` said up to change `end`; open cycles have no number."""
+    for number in ({"$lte": end}, None):
+        await db.cycles.delete_many({"user_id": owner, "number": number})
+    await db.message_vectors.delete_many({"user_id": owner})
 
 
 TRANSCRIPTS = Ledger("transcripts", _carry_out, _take_back)

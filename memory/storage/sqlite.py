@@ -24,6 +24,7 @@ from thoughtcycle.memory.records import (
 from thoughtcycle.memory.storage import (
     sqlite_accesses,
     sqlite_erasure,
+    sqlite_forgetting,
     sqlite_health,
     sqlite_jobs,
     sqlite_memories,
@@ -32,6 +33,7 @@ from thoughtcycle.memory.storage import (
 )
 from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.forgetting import Epochs
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
 from thoughtcycle.memory.storage.wal import use_wal
@@ -61,6 +63,7 @@ class SqliteStorage(Storage):
         self._connection = connection
         self._executor = executor
         self._place = place
+        self._epochs = Epochs()
 
     @classmethod
     @asynccontextmanager
@@ -80,7 +83,7 @@ class SqliteStorage(Storage):
     async def commit(self, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
         if not writes:
             return []
-        return await self._write(sqlite_memories.commit, space, writes)
+        return await self._late(space, sqlite_memories.commit, space, writes)
 
     async def records(self, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
         return await self._read(sqlite_memories.records, space, ids)
@@ -152,16 +155,16 @@ class SqliteStorage(Storage):
         known = await self._read(sqlite_transcript.conversation, chat)
         if known is not None:
             return known
-        return await self._write(sqlite_transcript.claim, chat, user, at)
+        return await self._new(user, sqlite_transcript.claim, chat, user, at)
 
     async def owner(self, chat: str) -> str | None:
         return await self._read(sqlite_transcript.owner, chat)
 
     async def add_cycle(self, cycle: Cycle) -> Cycle:
-        return await self._write(sqlite_transcript.add_cycle, cycle)
+        return await self._late(cycle.user, sqlite_transcript.add_cycle, cycle)
 
     async def append_cycle(self, cycle: Cycle) -> Cycle:
-        return await self._write(sqlite_transcript.append_cycle, cycle)
+        return await self._late(cycle.user, sqlite_transcript.append_cycle, cycle)
 
     async def cycle(self, user: str, id: str) -> Cycle | None:
         return await self._read(sqlite_transcript.get_cycle, user, id)
@@ -169,7 +172,7 @@ class SqliteStorage(Storage):
     async def begin(
         self, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]
     ) -> Begun:
-        return await self._write(sqlite_transcript.begin, user, chat, at, cycle)
+        return await self._new(user, sqlite_transcript.begin, user, chat, at, cycle)
 
     async def path(self, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:
         return await self._read(sqlite_transcript.path, user, chat, tip, limit)
@@ -212,7 +215,7 @@ class SqliteStorage(Storage):
         return await self._write(sqlite_users.rename, user, chat, title)
 
     async def put_job(self, job: Job) -> bool:
-        return await self._write(sqlite_jobs.put, job)
+        return await self._late(job.user, sqlite_jobs.put, job)
 
     async def free_jobs(self, now: datetime, kinds: Collection[str], *, limit: int) -> list[Job]:
         return await self._read(sqlite_jobs.free, now, kinds, limit)
@@ -253,6 +256,47 @@ class SqliteStorage(Storage):
 
     async def mend_chat(self, user: str, chat: str, tip: str | None) -> None:
         await self._write(sqlite_health.mend_chat, user, chat, tip)
+
+    async def epoch(self, user: str) -> int:
+        return await self._read(sqlite_forgetting.epoch, user)
+
+    async def forget(self, user: str) -> Mapping[str, int]:
+        counts = await self._write(sqlite_forgetting.forget, user)
+        self._epochs.begin(user, await self.epoch(user))
+        return counts
+
+    async def traces(self, user: str, ids: Collection[str]) -> Mapping[str, int]:
+        return await self._read(sqlite_forgetting.traces, user, ids)
+
+    async def _new(
+        self,
+        user: str,
+        work: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """A write with which something of the user's begins."""
+
+        def begin(db: sqlite3.Connection) -> T:
+            self._epochs.begin(user, sqlite_forgetting.epoch(db, user))
+            return work(db, *args, **kwargs)
+
+        return await self._write(begin)
+
+    async def _late(
+        self,
+        user: str,
+        work: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """A write that may belong to a time before the user was forgotten: then it is refused."""
+
+        def check(db: sqlite3.Connection) -> T:
+            self._epochs.check(user, sqlite_forgetting.epoch(db, user))
+            return work(db, *args, **kwargs)
+
+        return await self._write(check)
 
     async def _read(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs

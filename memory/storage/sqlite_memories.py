@@ -17,6 +17,7 @@ from thoughtcycle.memory.storage.documents import (
     loads,
     was_valid,
 )
+from thoughtcycle.memory.storage.forgetting import hashed
 
 _CHUNK = 500
 _COLUMNS = ("space", "revision", "status", "key", "identity", "cycle", "current", "document", "id")
@@ -75,9 +76,16 @@ def _put_vectors(
 
 
 def head(db: sqlite3.Connection, space: str) -> int:
-    """The last journal number of a space; 0 when it has none."""
+    """The last journal number of a space; where it has none, that up to which it was forgotten, else 0."""
     row = db.execute("SELECT max(number) FROM journal WHERE space = ?", (space,)).fetchone()
-    return int(row[0] or 0)
+    return int(row[0] or forgotten(db, space)[0])
+
+
+def forgotten(db: sqlite3.Connection, user: str) -> tuple[int, int]:
+    """The numbers of the journal and of cycles up to which a user was forgotten; 0 where never."""
+    query = "SELECT journal, cycles FROM forgotten WHERE user = ?"
+    row = db.execute(query, (hashed(user),)).fetchone()
+    return (row[0], row[1]) if row else (0, 0)
 
 
 def where_in(
@@ -188,6 +196,8 @@ def feed(db: sqlite3.Connection, space: str, after: int, model: str | None) -> F
     number = head(db, space)
     if number == after:
         return Feed(number, (), ())
+    if 0 < after <= forgotten(db, space)[0]:
+        return Feed(0, (), ())  # what the index knows is forgotten
     if after == 0:
         documents = _stored(db, space, (*SEARCHED, "hidden"))
     else:

@@ -7,6 +7,7 @@ from typing import Any
 
 from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
 from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Walk
+from thoughtcycle.memory.storage.sqlite_memories import forgotten
 
 _CHUNK = 500
 _LAST = "SELECT max(number) FROM cycles WHERE user = ? AND number IS NOT NULL"
@@ -115,7 +116,12 @@ def _state(cycle: Cycle) -> tuple[bool, float, str]:
 
 def _number(db: sqlite3.Connection, cycle: Cycle) -> int | None:
     """The next number of the user's closed cycles; None while the cycle is open."""
-    return int(db.execute(_LAST, (cycle.user,)).fetchone()[0] or 0) + 1 if cycle.closed else None
+    return last(db, cycle.user) + 1 if cycle.closed else None
+
+
+def last(db: sqlite3.Connection, user: str) -> int:
+    """The last number of the user's closed cycles; without any, that up to which all is forgotten."""
+    return int(db.execute(_LAST, (user,)).fetchone()[0] or forgotten(db, user)[1])
 
 
 def open_cycles(
@@ -144,7 +150,9 @@ def links(db: sqlite3.Connection, user: str, chat: str) -> dict[str, str | None]
 
 def cycle_feed(db: sqlite3.Connection, user: str, after: int, model: str | None) -> CycleFeed:
     """See Storage.cycle_feed. Numbers are taken and written in one transaction."""
-    last = int(db.execute(_LAST, (user,)).fetchone()[0] or 0)
+    number = last(db, user)
+    if 0 < after <= forgotten(db, user)[1]:
+        return CycleFeed(0, (), {}, ())  # what the index knows is forgotten
     query = "SELECT document FROM cycles WHERE user = ? AND number > ? ORDER BY number"
     cycles = tuple(Cycle.model_validate_json(row[0]) for row in db.execute(query, (user, after)))
     chats = dict.fromkeys(cycle.chat for cycle in cycles)
@@ -158,7 +166,7 @@ def cycle_feed(db: sqlite3.Connection, user: str, after: int, model: str | None)
         )
         names = ("cycle", "digest", "model", "data")
         found = [MessageVector(**dict(zip(names, row, strict=True))) for row in rows if row[2] == model]
-    return CycleFeed(last, cycles, tips, tuple(found))
+    return CycleFeed(number, cycles, tips, tuple(found))
 
 
 def _where_in(db: sqlite3.Connection, query: str, values: Collection[str]) -> Iterator[Any]:

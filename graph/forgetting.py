@@ -1,0 +1,26 @@
+"""Forgets chats and users in both places: the memory, and the checkpoints of their threads."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from thoughtcycle.memory.forgetting import Farewell
+from thoughtcycle.memory.memory import Memory
+
+if TYPE_CHECKING:
+    from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
+    from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
+
+
+async def forget_user(memory: Memory, saver: "SqliteSaver | MongoSaver", user: str) -> Farewell:
+    """See `Memory.forget_user`; with the checkpoints of the user's threads, which go first.
+
+    When it is cut off, the chats by which threads are found are still there for the next try.
+    """
+    threads = {*await memory.chats_of(user), *await saver.athreads_of(user)}
+    for thread in sorted(threads):
+        await saver.adelete_thread(thread)
+    farewell = await memory.forget_user(user)
+    left = dict(farewell.left)
+    if again := await saver.athreads_of(user):
+        left["threads"] = len(again)
+    return replace(farewell, erased={**farewell.erased, "threads": len(threads)}, left=left)

@@ -1,0 +1,51 @@
+"""The part of the port that forgets a user as a whole, and refuses who writes for a time that is over."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+
+from thoughtcycle.memory.words import digest
+from thoughtcycle.prompts.errors import NotAllowed
+
+
+def hashed(user: str) -> str:
+    """What is left of a user who was forgotten: SHA-256 of the id; only who guesses the id recognises it."""
+    return digest(f"forgotten\x1f{user}")
+
+
+class Epochs:
+    """What a process knows of users' epochs: how often each was forgotten when it began to write for them."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def begin(self, user: str, epoch: int) -> None:
+        """Something new begins: it belongs to the present epoch."""
+        self._known[user] = epoch
+
+    def check(self, user: str, epoch: int) -> None:
+        """Raises NotAllowed('user_forgotten'), once, when the user was forgotten since this process began."""
+        if self._known.setdefault(user, epoch) != epoch:
+            self._known[user] = epoch
+            raise NotAllowed("user_forgotten")
+
+
+class Forgetting(ABC):
+    """Removes a user. Numbers of the journal and of cycles go on behind the last ones, so that no index of
+    another process takes new changes for those that it knows; feeds tell such an index to begin anew.
+    """
+
+    @abstractmethod
+    async def epoch(self, user: str) -> int:
+        """How often the user was forgotten."""
+
+    @abstractmethod
+    async def forget(self, user: str) -> Mapping[str, int]:
+        """Deletes everything of the user and begins a new epoch; how many rows of each table there were.
+
+        What another process is writing for the former epoch is refused, or taken back. Running it again
+        completes what was cut off.
+        """
+
+    @abstractmethod
+    async def traces(self, user: str, ids: Collection[str]) -> Mapping[str, int]:
+        """Rows of each table, checkpoints too, that name the user or one of these ids; {} when none."""
