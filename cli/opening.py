@@ -1,13 +1,21 @@
 """Opens the memory for a command, alone: without graph and chat models."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import typer
 
 from thoughtcycle.cli.options import check_user
+from thoughtcycle.prompts.errors import InputRefused
 
 if TYPE_CHECKING:
+    from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
+    from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
     from thoughtcycle.memory.memory import Memory
+
+    Saver: TypeAlias = SqliteSaver | MongoSaver
 
 T = TypeVar("T")
 
@@ -34,3 +42,29 @@ def with_memory(
             return await work(memory, owner)
 
     return asyncio.run(run())
+
+
+def with_threads(db: str | None, user: str | None, work: "Callable[[Memory, Saver, str], Awaitable[T]]") -> T:
+    """What `work` makes of the memory, the checkpoints and the user."""
+    from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+    from thoughtcycle.graph.settings import load_settings
+
+    url = load_settings().url() if db is None else db
+
+    async def run(memory: "Memory", owner: str) -> T:
+        async with open_checkpointer(url) as saver:
+            return await work(memory, saver, owner)
+
+    return with_memory(url, user, run, embeddings=False)
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Asks at a terminal whether to go on; InputRefused('confirm') where nobody can be asked.
+
+    Ends the command with exit code 1 when the answer is no. `yes`: asks nobody.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InputRefused("confirm")
+    typer.confirm(question, abort=True)

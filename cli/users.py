@@ -1,4 +1,4 @@
-"""Commands that concern all that is kept: export, import, doctor, backup, restore, stats."""
+"""Commands that concern all that is kept: export, import, forget-user, doctor, backup, restore, stats."""
 
 import asyncio
 import json
@@ -12,10 +12,12 @@ import typer
 from rich.filesize import decimal
 
 from thoughtcycle.cli.files import new_file
-from thoughtcycle.cli.opening import with_memory
+from thoughtcycle.cli.opening import confirm, with_memory, with_threads
 from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported, ui_language
 
 if TYPE_CHECKING:
+    from thoughtcycle.cli.opening import Saver
+    from thoughtcycle.memory.forgetting import Farewell
     from thoughtcycle.memory.memory import Memory
 
 app = typer.Typer()
@@ -73,6 +75,26 @@ def import_(
         put_json(asdict(done))
     else:
         typer.echo(TEXTS.fill("imported", file=file, **asdict(done)))
+
+
+@app.command("forget-user", help=TEXTS["help.forget_user"])
+@reported
+def forget_user(user: User = None, db: Db = None, as_json: Json = False, yes: Yes = False) -> None:
+    async def work(memory: "Memory", saver: "Saver", who: str) -> "Farewell":
+        from thoughtcycle.graph.forgetting import forget_user as forget
+
+        confirm(TEXTS.fill("forget.ask", user=one_line(who)), yes)
+        return await forget(memory, saver, who)
+
+    farewell = with_threads(db, user, work)
+    if as_json:
+        put_json(asdict(farewell))
+    else:
+        for part in ("erased", "left"):
+            found = ", ".join(f"{name} {count}" for name, count in getattr(farewell, part).items() if count)
+            typer.echo(TEXTS.fill(f"forget.{part}", found=found or TEXTS["forget.nothing"]))
+    if farewell.left:
+        raise typer.Exit(1)
 
 
 @app.command(help=TEXTS["help.doctor"])

@@ -69,7 +69,7 @@ async def traces(db: Database, user: str, ids: Collection[str]) -> Mapping[str, 
     """See Forgetting.traces."""
     found: Counter[str] = Counter()
     for name in await db.list_collection_names():
-        if name.startswith("system.") or name == "forgotten":
+        if name.startswith("system.") or name in ("forgotten", "schema_versions"):
             continue
         owner = OWNED.get(name)
         if owner is not None:

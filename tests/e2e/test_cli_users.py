@@ -68,3 +68,19 @@ def test_an_import_adds_what_is_not_there_yet(filled: Path, tmp_path: Path) -> N
     assert "Nome: Pedro" in run("memories", "list", db=db).stdout
     file.write_text(file.read_text()[:-50])
     assert str(file) in refused(run("import", str(file), "--user", "bia", db=db))
+
+
+@pytest.mark.spec("BY-4")
+def test_a_user_is_forgotten_with_the_threads(filled: Path, tmp_path: Path) -> None:
+    db = tmp_path / "m.db"
+    assert run("backup", str(db), db=filled).returncode == 0
+    assert run("chat", stdin="Meu nome é Bia\n", db=db, env={"THOUGHTCYCLE_USER": "bia"}).returncode == 0
+    assert "--yes" in refused(run("forget-user", db=db))
+    done = run("forget-user", "--yes", "--json", db=db)
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    assert told["left"] == {} and told["erased"]["threads"] == 1 and told["erased"]["cycles"] == 2
+    assert b"coentro" not in db.read_bytes()
+    assert "Nome: Bia" in run("memories", "list", "--user", "bia", db=db).stdout
+    with closing(sqlite3.connect(db)) as opened:
+        assert opened.execute("SELECT count(DISTINCT thread_id) FROM checkpoints").fetchone() == (1,)
