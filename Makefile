@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := cli evals graph memory mind nodes prompts
 
-.PHONY: chat test dev check bench eval picture clean
+.PHONY: chat test dev check bench eval torture picture clean
 
 chat: $(VENV)/.chat
 	@$(BIN)/thoughtcycle chat $(ARGS)
@@ -24,6 +24,9 @@ dev: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	PYTHONPATH=tests $(BIN)/python -m benchmarks $(ARGS)
+
+torture: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m torture $(ARGS)
 
 eval: $(VENV)/.dev
 	$(BIN)/python -m thoughtcycle.evals.rules $(ARGS)

@@ -1,0 +1,45 @@
+"""The short form of `make torture`: kill -9 in the middle, many processes at once, a server that goes away."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def torture(*arguments: str) -> str:
+    """Runs it to its end: from a process without threads, because it forks."""
+    command = [sys.executable, "-m", "torture", *arguments]
+    paths = (ROOT / ".typing", ROOT / "tests")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    done = subprocess.run(command, check=False, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr[-3_000:]
+    return done.stdout
+
+
+@pytest.mark.spec("BY-2", "TC-15")
+def test_sqlite_killed_and_crowded_loses_nothing() -> None:
+    told = torture("kills", "crowd", "--url", "sqlite:", "--kills", "12", "--operations", "240")
+    assert "12 times kill -9" in told and "240 operations" in told
+    assert told.count(" 0 faults") == 2
+
+
+@pytest.mark.spec("BY-2", "TC-15")
+def test_mongodb_killed_and_crowded_loses_nothing(mongodb_url: str) -> None:
+    told = torture("kills", "crowd", "--url", mongodb_url, "--kills", "5", "--operations", "64")
+    assert "5 times kill -9" in told and "64 operations" in told
+    assert told.count(" 0 faults") == 2
+
+
+@pytest.mark.spec("CM-8", "BY-2")
+def test_a_server_away_for_a_moment_costs_nothing() -> None:
+    told = torture("outage", "--seconds", "1")
+    assert "1 s silent, 1 s gone" in told and " 0 faults" in told
+
+
+def test_an_unknown_case_is_refused() -> None:
+    with pytest.raises(AssertionError, match="expected one of kills, crowd, outage"):
+        torture("nonsense")

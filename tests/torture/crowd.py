@@ -1,0 +1,158 @@
+"""Many processes on one database: no update is lost, everybody finds what anybody saved, nobody is refused."""
+
+import os
+import random
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from support.properties import QuickEmbedder
+from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import MemoryDraft, Status, utc_now
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from torture.children import Child, Tell, done
+
+USERS = ("ana", "bia", "caio", "duda")
+HOT = 2
+"""Memories of a user that all processes change at once."""
+BETWEEN = {"memory_not_active", "memory_unknown", "memory_pinned", "undo_replaced", "restore_replaced"}
+"""What another process may have brought about meanwhile: it is told, and nothing was lost."""
+
+
+@dataclass
+class Result:
+    """What came of it."""
+
+    operations: int = 0
+    overtaken: int = 0
+    """Refused because another process had changed the same memory before."""
+    faults: list[str] = field(default_factory=list)
+
+
+def run(url: str, board: Path, processes: int, operations: int, seed: int) -> Result:
+    """`processes` writers make `operations` changes in all; `board` is a file on which they post their saves."""
+    board.touch()
+    share = operations // processes
+    children = [
+        Child(lambda tell, me=number: _busy(tell, url, board, me, share, seed)) for number in range(processes)
+    ]
+    result, lines = Result(), [line for child in children for line in child.lines()]
+    for child in children:
+        if child.wait() != 0:
+            result.faults.append("a process failed")
+    result.faults += [line["error"] for line in lines if line["what"] in ("failed", "fault")]
+    told = [line for line in lines if line["what"] == "done"]
+    result.operations = len(told)
+    result.overtaken = sum(line["op"] == "overtaken" for line in told)
+    for user in USERS:
+        (seen,) = done(lambda tell, user=user: _look(tell, url, user))
+        result.faults += _compared(user, [line for line in told if line["user"] == user], seen)
+    return result
+
+
+async def _busy(tell: Tell, url: str, board: Path, me: int, share: int, seed: int) -> None:
+    chance = random.Random(seed * 1_000 + me)
+    async with Memory.open(url, embeddings=QuickEmbedder()) as memory:
+        for number in range(share):
+            user, word = chance.choice(USERS), f"p{me}n{number}x"
+            try:
+                told = await _one(memory, user, word, board, chance)
+            except (InputRefused, NotAllowed) as error:
+                if error.code not in BETWEEN:
+                    raise
+                told = {"op": "overtaken"}
+            tell("done", user=user, word=word, **told)
+            if lost := await _unfound(memory, board, chance):
+                tell("fault", error=lost)
+
+
+async def _one(memory: Memory, user: str, word: str, board: Path, chance: random.Random) -> dict[str, Any]:
+    """One change: of a memory that all processes change, or one that stays as it is."""
+    op = chance.choice(("keep", "keep", "update", "update", "hide", "undo", "archive", "pin", "talk", "meet"))
+    active = [one for one in await memory.list(user) if not one.text.startswith("keep") and not one.pinned]
+    active = sorted(active, key=lambda one: one.id)[:HOT]
+    if op == "keep":
+        await memory.save(user, [MemoryDraft(content=f"keep {word}", bindings=(word,))])
+        _post(board, f"{user} {word}\n")
+    elif op == "talk":  # a chat of its own
+        await _talk(memory, user, f"{user} {word.partition('n')[0]}", word)
+    elif op == "meet":  # one chat for all
+        await _talk(memory, user, user, word)
+    elif op == "update" or len(active) < HOT:
+        if len(active) < HOT:
+            op = "save"
+            (saved,) = await memory.save(user, [MemoryDraft(content=word, key=f"key {word}")])
+            return {"op": op, "id": saved.record.id}
+        id = chance.choice(active).id
+        await memory.update(user, id, content=word)
+        return {"op": op, "id": id}
+    else:
+        id = chance.choice(active).id
+        given = [id] if op in ("hide", "archive") else id
+        await getattr(memory, op)(user, given)
+        return {"op": op, "id": id}
+    return {"op": op}
+
+
+async def _talk(memory: Memory, user: str, chat: str, word: str) -> None:
+    await memory.record_cycle(user, chat, f"said {word}", "sim", at=utc_now(), channel="t")
+
+
+def _post(board: Path, line: str) -> None:
+    with board.open("ab", buffering=0) as file:
+        file.write(line.encode())
+
+
+async def _unfound(memory: Memory, board: Path, chance: random.Random) -> str | None:
+    """What is wrong with the search for one of the last saves, whoever made it."""
+    posted = [line.split() for line in board.read_text().splitlines()[-20:]]
+    if not posted:
+        return None
+    user, word = chance.choice(posted)
+    hits = await memory.search(user, word, limit=20)
+    found = [hit.record.text for hit in hits]
+    if f"keep {word}" not in found:
+        return f"process {os.getpid()}: {user} saved {word!r}; a later search finds {found}"
+    return None
+
+
+async def _look(tell: Tell, url: str, user: str) -> None:
+    async with Memory.open(url, embeddings=QuickEmbedder()) as memory:
+        records = await memory.list(user, statuses=get_args(Status))
+        journal = await memory._storage.journal(user)
+        feed = await memory._storage.cycle_feed(user, 0, model=None)
+        paths = {
+            chat: [cycle.message.text for cycle in await memory.conversation(user, chat, limit=100_000)]
+            for chat in {cycle.chat for cycle in feed.cycles}
+        }
+        tell(
+            "seen",
+            now={one.id: one.text for one in records},
+            before=[(row.memory, row.before.text) for row in journal if row.before is not None],
+            said=[cycle.message.text for cycle in feed.cycles],
+            live=[text for path in paths.values() for text in path],
+            problems=await problems(memory._storage, user),
+        )
+
+
+def _compared(user: str, told: list[dict[str, Any]], seen: dict[str, Any]) -> list[str]:
+    """Faults of one user: everything acknowledged must be there, once, now or in the journal."""
+    faults = [f"{user}: doctor: {problem}" for problem in seen["problems"]]
+    contents = defaultdict(set)
+    for id, text in [*seen["now"].items(), *seen["before"]]:
+        contents[id].add(text)
+    kept = Counter(seen["now"].values())
+    for line in told:
+        if line["op"] == "keep" and kept[f"keep {line['word']}"] != 1:
+            faults.append(f"{user}: 'keep {line['word']}' is there {kept['keep ' + line['word']]} times")
+        elif line["op"] in ("save", "update") and line["word"] not in contents[line["id"]]:
+            faults.append(f"{user}: the {line['op']} of {line['word']!r} is lost")
+    for where in ("said", "live"):
+        counts = Counter(seen[where])
+        for line in told:
+            if line["op"] in ("talk", "meet") and counts[f"said {line['word']}"] != 1:
+                times = counts[f"said {line['word']}"]
+                faults.append(f"{user}: 'said {line['word']}' ({line['op']}) is {times} times in {where!r}")
+    return faults

@@ -1,0 +1,162 @@
+"""The server is away in the middle, first silent, then gone: nothing is lost, nothing is doubled."""
+
+import asyncio
+import os
+import random
+import signal
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+from support.mongo import mongodb_server, with_database
+from support.properties import QuickEmbedder
+from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Source, utc_now
+from thoughtcycle.prompts.errors import StorageFailed
+from torture.children import Child, Tell, done
+
+USERS = ("ana", "bia")
+WRITERS = 4
+BETWEEN_TRIES = 0.5
+"""Seconds after which a caller who was refused asks again."""
+
+
+@dataclass
+class Result:
+    """What came of it."""
+
+    operations: int = 0
+    refused: int = 0
+    """Calls that failed with StorageFailed and were made again."""
+    longest: float = 0.0
+    """Seconds of the longest single call."""
+    faults: list[str] = field(default_factory=list)
+
+
+def run(folder: Path, away: float, seed: int) -> Result:
+    """Stops the server for `away` seconds, lets it go on; then kills it and starts it `away` seconds later."""
+    between = min(5.0, away)
+    with ExitStack() as first, ExitStack() as second:
+        address = first.enter_context(mongodb_server(folder))
+        url = with_database(address, "outage")
+        until = monotonic() + 3 * between + 2 * away
+        children = [
+            Child(lambda tell, me=number: _write(tell, url, me, seed, until)) for number in range(WRITERS)
+        ]
+        sleep(between)
+        server = int((folder / "pid").read_text())
+        os.kill(server, signal.SIGSTOP)
+        sleep(away)
+        os.kill(server, signal.SIGCONT)
+        sleep(between)
+        first.close()
+        sleep(away)
+        second.enter_context(mongodb_server(folder, int(address.rpartition(":")[2])))
+        return _compared(url, children)
+
+
+def _compared(url: str, children: list[Child]) -> Result:
+    lines = [line for child in children for line in child.lines()]
+    result = Result(faults=[line["error"] for line in lines if line["what"] == "failed"])
+    for child in children:
+        if child.wait() != 0:
+            result.faults.append("a process failed")
+    told = [line for line in lines if line["what"] == "done"]
+    result.operations = len(told)
+    result.refused = sum(line["refused"] for line in told)
+    result.longest = max((line["longest"] for line in told), default=0.0)
+    for user in USERS:
+        (seen,) = done(lambda tell, user=user: _look(tell, url, user))
+        result.faults += _faults(user, [line for line in told if line["user"] == user], seen)
+    return result
+
+
+def _faults(user: str, told: list[dict[str, Any]], seen: dict[str, Any]) -> list[str]:
+    faults = [f"{user}: doctor: {problem}" for problem in seen["problems"]]
+    expected: Counter[str] = Counter()
+    for line in told:
+        if line["op"] == "save":
+            expected[line["word"]] += 1
+        elif line["op"] == "update":
+            expected[line["of"]] -= 1
+            expected[line["word"]] += 1
+        elif line["op"] == "hide":
+            expected[line["word"]] -= 1
+    active = Counter(seen["active"])
+    for word in {*active, *expected}:
+        if active[word] != expected[word]:
+            faults.append(f"{user}: {word!r} is active {active[word]} times, expected {expected[word]}")
+    said = Counter(line["word"] for line in told if line["op"] == "talk")
+    if Counter(seen["said"]) != said:
+        faults.append(f"{user}: said {sorted(said.elements())}, kept {sorted(seen['said'])}")
+    return faults
+
+
+async def _write(tell: Tell, url: str, me: int, seed: int, until: float) -> None:
+    """Writes memories of its own and talks in a chat of its own until it is time."""
+    chance, user = random.Random(seed * 100 + me), USERS[me % len(USERS)]
+    mine: list[MemoryRecord] = []
+    async with Memory.open(url, embeddings=QuickEmbedder()) as memory:
+        number = 0
+        while monotonic() < until:
+            number += 1
+            op, word = chance.choice(("save", "save", "update", "hide", "talk")), f"p{me}n{number}"
+            if op in ("update", "hide") and not mine:
+                op = "save"
+            one = mine.pop(chance.randrange(len(mine))) if op in ("update", "hide") else None
+            what = await _insisted(_change(memory, user, me, op, word, one, mine))
+            tell("done", user=user, op=op, word=one.text if op == "hide" and one else word, **what)
+
+
+def _change(
+    memory: Memory, user: str, me: int, op: str, word: str, one: MemoryRecord | None, mine: list[MemoryRecord]
+) -> Any:
+    """One change as a call that may be made again."""
+    at = utc_now()
+
+    async def call() -> dict[str, Any]:
+        if op == "save":
+            # a draft that names its cycle may be saved again
+            draft = MemoryDraft(content=word, bindings=("tema",), source=Source(cycle=f"c {word}"))
+            mine.extend([saved.record for saved in await memory.save(user, [draft])])
+        elif op == "talk":
+            await memory.record_cycle(user, f"chat {me}", word, "sim", at=at, channel="t")
+        elif one is not None and op == "update":
+            mine.append(await memory.update(user, one.id, content=word))
+            return {"of": one.text}
+        elif one is not None:
+            await memory.hide(user, [one.id])
+        return {}
+
+    return call
+
+
+async def _insisted(call: Any) -> dict[str, Any]:
+    """Makes the call until it is not refused."""
+    refused, longest = 0, 0.0
+    while True:
+        started = monotonic()
+        try:
+            told = await call()
+        except StorageFailed:
+            refused += 1
+            longest = max(longest, monotonic() - started)
+            await asyncio.sleep(BETWEEN_TRIES)
+        else:
+            return {**told, "refused": refused, "longest": max(longest, monotonic() - started)}
+
+
+async def _look(tell: Tell, url: str, user: str) -> None:
+    async with Memory.open(url, embeddings=QuickEmbedder()) as memory:
+        chats = [f"chat {me}" for me in range(WRITERS) if USERS[me % len(USERS)] == user]
+        paths = [await memory.conversation(user, chat, limit=100_000) for chat in chats]
+        tell(
+            "seen",
+            active=[record.text for record in await memory.list(user)],
+            said=[cycle.message.text for path in paths for cycle in path],
+            problems=await problems(memory._storage, user),
+        )
