@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack, aclosing
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import typer
 from langchain_core.messages import AIMessage, HumanMessage
@@ -15,12 +15,13 @@ from thoughtcycle.cli.options import TEXTS, one_line, ui_language
 from thoughtcycle.graph.resources import Resources, hold
 from thoughtcycle.graph.settings import Settings
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
-from thoughtcycle.memory.records import named_id, new_id
+from thoughtcycle.memory.outage import SpooledMemory
+from thoughtcycle.memory.records import CycleMessage, named_id, new_id, utc_now
 from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.nodes import envelope
 from thoughtcycle.nodes.actions.registry import discover
 from thoughtcycle.nodes.context import Context
-from thoughtcycle.prompts.errors import InputRefused, ThoughtcycleError
+from thoughtcycle.prompts.errors import InputRefused, StorageFailed, ThoughtcycleError
 
 
 def run_chat(
@@ -121,11 +122,24 @@ class Session:
     async def turn(self, text: str, display: Display) -> None:
         """Sends a message and shows what comes back."""
         failures: list[str] = []
-        async with aclosing(stream(self.graph, text, self.thread, self.context, failures)) as messages:
-            async for message in messages:
-                display.show(message)
+        said = HumanMessage(text, id=new_id())
+        try:
+            async with aclosing(stream(self.graph, said, self.thread, self.context, failures)) as messages:
+                async for message in messages:
+                    display.show(message)
+        except StorageFailed as failure:
+            await self._keep(said, failure)
         display.end()
         self.failed = self.failed or bool(failures)
+
+    async def _keep(self, message: HumanMessage, failure: StorageFailed) -> NoReturn:
+        """A turn whose state could not be kept: its message is, and StorageFailed('turn_kept') says so."""
+        memory = self.memory
+        if self.context.incognito or not isinstance(memory, SpooledMemory) or not memory.lost(failure):
+            raise failure
+        said = CycleMessage(id=str(message.id), role="user", text=message.text, at=utc_now())
+        await memory.keep_message(self.context.user_id, self.thread, said, channel=self.context.channel)
+        raise StorageFailed("turn_kept", **failure.values) from failure
 
     async def memories(self) -> str:
         """What is saved, newest first, as lines."""
@@ -134,7 +148,7 @@ class Session:
 
 
 async def stream(
-    graph: ThoughtCycle, text: str, thread: str, context: Context, failures: list[str]
+    graph: ThoughtCycle, message: HumanMessage, thread: str, context: Context, failures: list[str]
 ) -> AsyncGenerator[envelope.Wire, None]:
     """A turn in wire form (TC-1): statuses, recalled memories, pieces of replies, then each reply whole.
 
@@ -142,7 +156,7 @@ async def stream(
     """
     whole: dict[str, AIMessage] = {}
     parts = graph.astream(
-        {"messages": [HumanMessage(text)]},
+        {"messages": [message]},
         {"configurable": {"thread_id": thread}},
         context=context,
         stream_mode=["custom", "messages", "updates"],

@@ -10,7 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.settings import Settings, load_settings
-from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.outage import open_spooled
 from thoughtcycle.memory.upkeep import upkeep
 from thoughtcycle.memory.worker import Worker
 from thoughtcycle.mind.base import Mind
@@ -91,7 +91,11 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
     async with AsyncExitStack() as opening:
         if isinstance(embeddings, NamedEmbeddings):
             opening.push_async_callback(embeddings.aclose)
-        memory = await opening.enter_async_context(Memory.open(settings.url(), embeddings=embeddings))
+        memory = await opening.enter_async_context(
+            open_spooled(
+                settings.url(), embeddings=embeddings, folder=settings.spool, limit=settings.spool_bytes
+            )
+        )
         checkpointer = await opening.enter_async_context(
             open_checkpointer(settings.url(), keep_turns=settings.limits.keep_turns)
         )

@@ -4,6 +4,7 @@ import getpass
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated
 
 from platformdirs import user_data_path
@@ -48,6 +49,16 @@ class Settings(BaseSettings):
     time_zone: str = Field(default="UTC", description="IANA zone in which the CLI's user lives.")
     disabled_actions: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
         default=(), description="Actions left out of this deployment, separated by commas."
+    )
+    spool: Path = Field(
+        default_factory=lambda: user_data_path("thoughtcycle") / "spool",
+        description="Folder in which writes wait while the database is away.",
+    )
+    spool_bytes: int = Field(
+        default=64_000_000,
+        ge=100_000,
+        le=10_000_000_000,
+        description="How much may wait there, in bytes; beyond it turns are refused.",
     )
     limits: Limits = Field(default_factory=Limits)
 

@@ -20,7 +20,7 @@ from thoughtcycle.memory.snapshots import Snapshots
 from thoughtcycle.memory.spaces import Spaces
 from thoughtcycle.memory.storage.base import Conflict, Storage, Write
 from thoughtcycle.memory.words import identity
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed
 
 _TRIES = 8
 
@@ -60,6 +60,19 @@ class Engine:
     def index_memory(self) -> int:
         """Bytes that the indexes of all users take at the moment, about."""
         return self._spaces.nbytes + self._talks.nbytes
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether nothing can be read now; only a memory with a spool goes on then (outage.py)."""
+        return False
+
+    def lost(self, failure: StorageFailed) -> bool:
+        """Whether `failure` is an outage that this memory survives."""
+        return False
+
+    def tell_outage(self, user: str) -> bool:
+        """Whether the user has to be told of an outage; True once per outage."""
+        return False
 
     async def _change(self, user: str, plan: Plan[R]) -> tuple[dict[str, MemoryRecord], R]:
         """Plans and writes until nobody was in between: the documents as stored, and what the plan tells.

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mappi
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing, Leaving):
         clock: Callable[[], datetime] = utc_now,
         snapshots: Path | None = None,
         index_bytes: int = BUDGET,
-    ) -> AsyncIterator["Memory"]:
+    ) -> AsyncIterator[Self]:
         """Opens the database that `url` names, creates what is missing, and closes it on leaving.
 
         `snapshots`: a folder where large indexes leave a copy, from which the next process starts faster.

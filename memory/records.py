@@ -141,6 +141,8 @@ class Cycle(Frozen):
     variants: tuple[Variant, ...] = ()
     formation: Literal["none", "pending"] | None = None
     """None while the cycle is open."""
+    late: bool = False
+    """It came through the spool: its thread's state may not know of it."""
 
     @property
     def closed(self) -> bool:

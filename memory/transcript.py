@@ -21,6 +21,9 @@ from thoughtcycle.memory.storage.base import Amended, Write
 from thoughtcycle.memory.words import digest, identity
 from thoughtcycle.prompts.errors import NotAllowed
 
+_LATE = 100
+"""Late cycles in a row behind which a chat goes on."""
+
 
 class Transcript(Engine):
     """Every exchange, kept once; only erasure redacts it (BY-1)."""
@@ -57,26 +60,40 @@ class Transcript(Engine):
 
         def cycle(conversation: Conversation) -> Cycle:
             before = conversation.tip if follow else parent
-            return Cycle(
-                id=named_id("cycle", chat, message.id, before or "", identity("text", message.text)),
-                user=user,
-                chat=chat,
-                channel=channel,
-                parent=before,
-                message=message,
-                opened_at=now,
-                heartbeat=now,
-            )
+            return begun_at(user, chat, message, parent=before, channel=channel, at=now)
 
-        begun = await self._storage.begin(owned(user), chat, now, cycle)
+        return await self._begun(user, chat, cycle)
+
+    async def _begun(self, user: str, chat: str, make: Callable[[Conversation], Cycle]) -> Cycle:
+        """Stores the cycle that `make` makes of the chat; see open_cycle."""
+        begun = await self._storage.begin(owned(user), chat, self._clock(), make)
         if begun.cycle is None:
             raise NotAllowed("chat_of_another")
         for left in begun.left:
             if left.id != begun.cycle.id:
                 await self._cut(left)
-        if begun.cycle.parent != begun.conversation.tip:
-            await self.settle_branches(user, chat, begun.cycle.id)
+        if begun.cycle.parent == begun.conversation.tip:
+            return begun.cycle
+        if (joined := await self._joined(begun.cycle, begun.conversation)) is not None:
+            return joined
+        await self.settle_branches(user, chat, begun.cycle.id)
         return begun.cycle
+
+    async def _joined(self, cycle: Cycle, chat: Conversation) -> Cycle | None:
+        """The new cycle at the end of the live branch, where nothing but late cycles lies between.
+
+        Its thread lost its state together with them (an outage took both), and did not branch off.
+        """
+        if cycle.closed or chat.tip is None:
+            return None
+        parent: str | None = chat.tip
+        for before in await self._storage.path(cycle.user, cycle.chat, chat.tip, limit=_LATE):
+            if not before.late or parent == cycle.parent:
+                break
+            parent = before.parent
+        if parent != cycle.parent or parent == chat.tip:
+            return None
+        return (await self._amend(cycle.user, cycle.id, partial(behind, tip=chat.tip), tip=False)).cycle
 
     async def append(
         self, user: str, cycle_id: str, execution: str, step: Step, text: CycleMessage | None
@@ -96,11 +113,11 @@ class Transcript(Engine):
         cut: bool = False,
         formation: Literal["none", "pending"] = "pending",
         shown: Sequence[str] = (),
-    ) -> Cycle:
+    ) -> Cycle | None:
         """Adds this execution's reply (a repeated run replaces it) and makes the cycle the chat's tip.
 
         What was said after it on the live branch, or beside it meanwhile, is abandoned. `shown`: the
-        memories that were given unasked.
+        memories that were given unasked. None where it waits for the database (see outage.py).
         """
         variant = Variant(
             execution=execution,
@@ -110,9 +127,15 @@ class Transcript(Engine):
             cut=cut,
             shown=tuple(shown),
         )
+        return await self._closed(user, cycle_id, variant, formation=formation, tip=True)
+
+    async def _closed(
+        self, user: str, cycle_id: str, variant: Variant, *, formation: Literal["none", "pending"], tip: bool
+    ) -> Cycle:
+        """Adds a variant; see close_cycle."""
         change = partial(closed, variant=variant, formation=formation)
-        amended = await self._amend(user, cycle_id, change, tip=True)
-        if amended.tip not in (cycle_id, amended.cycle.parent):
+        amended = await self._amend(user, cycle_id, change, tip=tip)
+        if tip and amended.tip not in (cycle_id, amended.cycle.parent):
             await self.settle_branches(user, amended.cycle.chat, cycle_id)
         return amended.cycle
 
@@ -204,6 +227,35 @@ class Transcript(Engine):
         if amended is None:
             raise NotAllowed("cycle_unknown", id=repr(cycle_id))
         return amended
+
+
+def begun_at(
+    user: str,
+    chat: str,
+    message: CycleMessage,
+    *,
+    parent: str | None,
+    channel: str,
+    at: datetime,
+    late: bool = False,
+) -> Cycle:
+    """A cycle as it begins; equal messages behind the same parent are the same cycle."""
+    return Cycle(
+        id=named_id("cycle", chat, message.id, parent or "", identity("text", message.text)),
+        user=user,
+        chat=chat,
+        channel=channel,
+        parent=parent,
+        message=message,
+        opened_at=at,
+        heartbeat=at,
+        late=late,
+    )
+
+
+def behind(cycle: Cycle, *, tip: str) -> Cycle:
+    """`cycle` as the next after `tip`."""
+    return cycle.model_copy(update={"parent": tip})
 
 
 def recorded(

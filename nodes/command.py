@@ -15,7 +15,7 @@ from thoughtcycle.nodes.envelope import enveloped
 from thoughtcycle.nodes.message import command_query, new_messages, taken_in
 from thoughtcycle.nodes.state import Briefing, State, StateUpdate
 from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed, ThoughtcycleError
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed, ThoughtcycleError
 from thoughtcycle.prompts.loader import Language
 
 RECALL, REMEMBER = "recall", "remember"
@@ -64,8 +64,14 @@ async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
 
 async def _admit(turn: Turn) -> None:
     """Asks whose the chat is, once; opening a cycle asks again, so that a forged state opens nothing."""
-    if (turn.state.get("chat_id"), turn.state.get("user_id")) != (turn.chat, turn.user):
-        await turn.memory.check_chat(turn.user, turn.chat)
+    if (turn.state.get("chat_id"), turn.state.get("user_id")) == (turn.chat, turn.user):
+        return
+    try:
+        if not turn.memory.unreadable:
+            await turn.memory.check_chat(turn.user, turn.chat)
+    except StorageFailed as failure:  # asked again when the cycle is stored, and nothing is shown before
+        if not turn.memory.lost(failure):
+            raise
 
 
 def settle_language(turn: Turn, text: str) -> Language:
@@ -78,6 +84,7 @@ def settle_language(turn: Turn, text: str) -> Language:
 
 async def _refuse(turn: Turn, failure: ThoughtcycleError) -> StateUpdate:
     """One clear line; what cannot be used leaves the thread, nothing of it is kept."""
+    failure = known_outage(turn, failure)
     asked = turn.context.language
     language = turn.language if asked == "auto" else settle_language(turn, "")
     said = await speak(failure.text(language), chat_history=False)
@@ -87,10 +94,18 @@ async def _refuse(turn: Turn, failure: ThoughtcycleError) -> StateUpdate:
     return {"messages": [*gone, said], "failure": failure.code, "next_action": END}
 
 
+def known_outage(turn: Turn, failure: ThoughtcycleError) -> ThoughtcycleError:
+    """A failure of the database that the memory survives, in the words of the user."""
+    if isinstance(failure, StorageFailed) and turn.memory.lost(failure):
+        return StorageFailed("memory_away")
+    return failure
+
+
 async def _look_up(turn: Turn, query: str) -> StateUpdate:
     """Answers `/lembrar <query>` straight from memory search, with no chat-model call (LM-10)."""
     words = turn.texts("cycle")
     cycle = await open_cycle(turn)
+    turn.require_memory()
     turn.status(words["status.searching"])
     if query:
         hits = await turn.find(query, turn.services.limits.search_hits)

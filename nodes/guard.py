@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from langgraph.types import StreamWriter
 
 from thoughtcycle.mind.streaming import speak
-from thoughtcycle.nodes.command import REMEMBER
+from thoughtcycle.nodes.command import REMEMBER, known_outage
 from thoughtcycle.nodes.envelope import wire
 from thoughtcycle.nodes.state import StateUpdate
 from thoughtcycle.nodes.turn import Turn
@@ -39,6 +39,7 @@ async def guarded(step: Step, turn: Turn) -> StateUpdate:
     except NotAllowed:
         raise
     except ThoughtcycleError as failure:
+        failure = known_outage(turn, failure)
         log.warning("turn ended: %s", failure.code)
         if turn.state.get("failure"):
             return {"next_action": REMEMBER}

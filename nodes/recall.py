@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Collection, Sequence
 
 from thoughtcycle.memory.briefing import compact
-from thoughtcycle.memory.records import MemoryHit, Utterance
+from thoughtcycle.memory.records import Cycle, MemoryHit, Utterance
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes import window as windows
 from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.state import Briefing, StateUpdate
 from thoughtcycle.nodes.turn import Turn, short_form
+from thoughtcycle.prompts.errors import StorageFailed
 
 
 async def recall(turn: Turn) -> StateUpdate:
@@ -19,6 +20,28 @@ async def recall(turn: Turn) -> StateUpdate:
     What the thread recalled earlier is read again: another thread may have changed or deleted it.
     """
     cycle = await open_cycle(turn)
+    if not turn.memory.unreadable:
+        try:
+            return await recalled_now(turn, cycle)
+        except StorageFailed as failure:
+            if not turn.memory.lost(failure):
+                raise
+    return await unread(turn, cycle)
+
+
+async def unread(turn: Turn, cycle: Cycle | None) -> StateUpdate:
+    """The turn without memory: nothing is shown that could not be checked, and nothing false is said."""
+    return {
+        "messages": await turn.outage_told(),
+        "cycle_id": cycle.id if cycle else None,
+        "window": [],
+        "briefing": Briefing(text=turn.texts("cycle")["briefing_away"], shown=[], left_out=0, tokens=0),
+        "recalled": [],
+    }
+
+
+async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
+    """What is read at the beginning of a turn."""
     recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
     hits, recent, (changed, _) = await asyncio.gather(  # reads that do not depend on one another
         passive_hits(turn),
@@ -30,6 +53,7 @@ async def recall(turn: Turn) -> StateUpdate:
     briefing = brief(turn, hits)
     shown = {hit.record.id: short_form(hit.record) for hit in hits if hit.record.id in briefing["shown"]}
     return {
+        "messages": await turn.outage_told(),
         "cycle_id": cycle.id if cycle else None,
         "window": windows.fit(recent, turn.services.limits.window_tokens),
         "briefing": briefing,

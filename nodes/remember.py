@@ -24,7 +24,7 @@ async def remember(turn: Turn) -> StateUpdate:
             formation="none" if command else "pending",
             shown=turn.state["briefing"]["shown"] if turn.state.get("briefing") else (),
         )
-    return {"messages": trimmed(turn)}
+    return {"messages": [*trimmed(turn), *await turn.outage_told()]}
 
 
 def replies(turn: Turn) -> list[CycleMessage]:

@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from langchain_core.messages import AIMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
@@ -15,12 +16,13 @@ from langgraph.types import StreamWriter
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryHit, MemoryRecord, Recalled, Utterance, new_id
 from thoughtcycle.mind.base import ActionCard, Mind, View
+from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes import envelope
 from thoughtcycle.nodes.context import Context, ContextSource, of_run
 from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.nodes.state import State
-from thoughtcycle.prompts.errors import ModelFailed, NotAllowed
+from thoughtcycle.prompts.errors import ModelFailed, NotAllowed, StorageFailed
 from thoughtcycle.prompts.loader import LANGUAGES, Language, Texts, texts
 
 log = logging.getLogger(__name__)
@@ -84,6 +86,17 @@ class Turn:
     def now(self) -> datetime:
         """The message's own time in the user's time zone."""
         return self.at.astimezone(ZoneInfo(self.context.time_zone))
+
+    def require_memory(self) -> None:
+        """Raises StorageFailed('memory_away') while memory cannot be read."""
+        if self.memory.unreadable:
+            raise StorageFailed("memory_away")
+
+    async def outage_told(self) -> list[AIMessage]:
+        """The line that tells of an outage, once; nothing at any other time."""
+        if not self.memory.tell_outage(self.user):
+            return []
+        return [await speak(self.texts("cycle")["memory_away"], chat_history=False)]
 
     def status(self, text: str) -> None:
         """Streams a status line."""

@@ -100,8 +100,9 @@ def amend_cycle(
     cycle = change(known)
     chat = conversation(db, cycle.chat)
     db.execute(
-        "UPDATE cycles SET open = ?, heartbeat = ?, document = ?, number = ? WHERE id = ? AND user = ?",
-        (*_state(cycle), _number(db, cycle), id, user),
+        "UPDATE cycles SET open = ?, heartbeat = ?, document = ?, number = ?, parent = ? "
+        "WHERE id = ? AND user = ?",
+        (*_state(cycle), _number(db, cycle), cycle.parent, id, user),
     )
     if known.closed:
         db.execute("DELETE FROM message_vectors WHERE cycle = ?", (id,))

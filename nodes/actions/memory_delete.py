@@ -59,6 +59,7 @@ class MemoryDelete(Action[list[str]]):
         allowed = {memory["id"] for memory in turn.state.get("recalled", ())}
         ids = [id for id in dict.fromkeys(given) if id in allowed]
         if not ids:
+            turn.require_memory()
             section = "outcome.refused" if given else "outcome.nothing"
             return Outcome(
                 self.say(turn.language, section, count=len(given)), "refused" if given else "nothing"

@@ -78,6 +78,7 @@ class MemorySearch(Action[list[str]]):
         return sorted({context.casefold() for context in given})
 
     async def act(self, given: list[str], turn: Turn) -> Outcome:
+        turn.require_memory()
         contexts = list(dict.fromkeys(given))[: turn.services.limits.search_contexts]
         self.status(turn, "status.formatting")
         vectors = await _embedded([context for context in contexts if context not in ALL_OR_LAST], turn)

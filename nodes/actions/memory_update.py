@@ -11,7 +11,7 @@ from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.memory_save import Binding, Content, usable
 from thoughtcycle.nodes.actions.told import brief_list, did, has_key, heard
 from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed
 
 log = logging.getLogger(__name__)
 
@@ -81,9 +81,20 @@ class MemoryUpdate(Action[list[UpdateItem]]):
         longest = turn.services.limits.content_chars
         wanted = {item.id: item for item in given if item.id in allowed and usable(item.content, longest)}
         items = list(wanted.values())
-        if items:
+        if not items:
+            turn.require_memory()
+        else:
             self.status(turn, "status.writing")
-        tried = [await _update(item, turn) for item in items]
+        tried, later = [], None
+        for item in items:
+            try:
+                tried.append(await _update(item, turn))
+            except StorageFailed as failure:
+                if failure.code != "memory_later":
+                    raise
+                later = failure  # kept; so are the others
+        if later is not None:
+            raise later
         changed = [record for record in tried if record is not None]
         refused = len(given) - len(changed)
         if not changed:

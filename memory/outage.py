@@ -1,0 +1,308 @@
+"""A memory that survives the absence of its database: what it shall write waits in the spool meanwhile."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from thoughtcycle.memory import embedder, intents
+from thoughtcycle.memory.changes import draft_id, layer_of, search_keys
+from thoughtcycle.memory.embedder import Embedder
+from thoughtcycle.memory.engine import owned, readable
+from thoughtcycle.memory.intents import Intent
+from thoughtcycle.memory.memory import Memory, Records
+from thoughtcycle.memory.records import (
+    Cycle,
+    CycleMessage,
+    MemoryDraft,
+    MemoryRecord,
+    Saved,
+    Step,
+    utc_now,
+)
+from thoughtcycle.memory.replay import Replay
+from thoughtcycle.memory.spool import SPOOL_BYTES, Spool, database_name
+from thoughtcycle.memory.transcript import begun_at
+from thoughtcycle.prompts.errors import StorageFailed
+
+log = logging.getLogger(__name__)
+
+FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
+"""Seconds between tries: 1, 2, 4 … 60 (CM-8)."""
+_END_SECONDS = 6.0
+PASSING = frozenset({"storage_unavailable", "storage_locked", "storage_full"})
+"""Failures that end by themselves: the database is away, in use by another, or has no space."""
+
+T = TypeVar("T")
+T2 = TypeVar("T2")
+
+
+class SpooledMemory(Memory):
+    """Writes wait in the spool while the database refuses, and arrive in their order, each once.
+
+    Opened cycles, steps, replies and saves are answered as if they were stored. A change of a memory that
+    cannot be read now is kept too, and StorageFailed('memory_later') says so. With the spool full, or the
+    disk below it, StorageFailed tells that nothing was kept.
+    """
+
+    _spool: Spool
+    _replay: Replay
+    _task: "asyncio.Task[None] | None" = None
+    _due = 0.0
+    _unreadable = False
+    _ending = False
+
+    @property
+    def unreadable(self) -> bool:
+        return self._unreadable
+
+    @asynccontextmanager
+    async def spooled(self, spool: Spool) -> AsyncIterator[None]:
+        """Uses `spool`; what waits in it arrives first, if it can."""
+        self._spool = spool
+        self._replay = Replay(self._storage, embeddings=self._embeddings, clock=lambda: self._replay.at)
+        self._trying = asyncio.Lock()
+        self._told: set[str] = set()
+        await spool.open()
+        try:
+            if spool.pending:
+                await self._try()
+            yield
+        finally:
+            self._ending = True
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.wait({self._task}, timeout=_END_SECONDS)  # not every driver lets go at once
+            if spool.pending:
+                await self._try()
+            await spool.close()
+
+    def lost(self, failure: StorageFailed) -> bool:
+        if failure.code not in PASSING:
+            return False
+        self._away(failure)
+        return True
+
+    def tell_outage(self, user: str) -> bool:
+        if not (self._spool.pending or self._unreadable) or user in self._told:
+            return False
+        self._told.add(user)
+        return True
+
+    async def keep_message(self, user: str, chat: str, message: CycleMessage, *, channel: str) -> None:
+        """Keeps a message whose turn could not begin; the transcript gets it if it has it not."""
+        now = self._clock()
+        cycle = begun_at(owned(user), chat, message, parent=None, channel=channel, at=now, late=True)
+        await self._later(
+            intents.OpenCycle(user=user, at=now, cycle=cycle, follow=True, once=True), begins=True
+        )
+
+    async def open_cycle(
+        self,
+        user: str,
+        chat: str,
+        message: CycleMessage,
+        *,
+        parent: str | None,
+        channel: str,
+        follow: bool = False,
+    ) -> Cycle:
+        at = self._clock()
+        if self._due and asyncio.get_running_loop().time() >= self._due:
+            await self._try()
+
+        def waits() -> tuple[Intent, Cycle]:
+            cycle = begun_at(owned(user), chat, message, parent=parent, channel=channel, at=at, late=True)
+            return intents.OpenCycle(user=user, at=at, cycle=cycle, follow=follow), cycle
+
+        opened = super().open_cycle
+        return await self._either(
+            lambda: opened(user, chat, message, parent=parent, channel=channel, follow=follow),
+            waits,
+            begins=True,
+        )
+
+    async def append(
+        self, user: str, cycle_id: str, execution: str, step: Step, text: CycleMessage | None
+    ) -> None:
+        at, appended = self._clock(), super().append
+
+        def waits() -> tuple[Intent, None]:
+            args: dict[str, Any] = {"cycle": cycle_id, "execution": execution, "step": step, "text": text}
+            return intents.Append(user=owned(user), at=at, **args), None
+
+        await self._either(lambda: appended(user, cycle_id, execution, step, text), waits)
+
+    async def close_cycle(
+        self,
+        user: str,
+        cycle_id: str,
+        *,
+        execution: str,
+        messages: Sequence[CycleMessage],
+        steps: Sequence[Step],
+        cut: bool = False,
+        formation: Literal["none", "pending"] = "pending",
+    ) -> Cycle | None:
+        at, closing = self._clock(), super().close_cycle
+        args: dict[str, Any] = {
+            "execution": execution,
+            "messages": tuple(messages),
+            "steps": tuple(steps),
+            "cut": cut,
+            "formation": formation,
+        }
+
+        def waits() -> tuple[Intent, None]:
+            return intents.CloseCycle(user=owned(user), at=at, cycle=cycle_id, **args), None
+
+        return await self._either(lambda: closing(user, cycle_id, **args), waits)
+
+    async def save(
+        self, user: str, drafts: Sequence[MemoryDraft], *, vectors: Mapping[str, np.ndarray] | None = None
+    ) -> "list[Saved]":
+        at, saving = self._clock(), super().save
+        for draft in drafts:
+            readable(draft.content)
+        if vectors is None:
+            texts = [text for draft in drafts for text in search_keys(draft.content, draft.bindings)]
+            vectors = await self.embed(texts)
+
+        def waits() -> "tuple[Intent, list[Saved]]":
+            data = embedder.packed(vectors)
+            intent = intents.Save(
+                user=owned(user), at=at, drafts=tuple(drafts), vectors=data, model=self._model
+            )
+            return intent, [Saved(record=_promised(user, draft, at), outcome="saved") for draft in drafts]
+
+        return await self._either(lambda: saving(user, drafts, vectors=vectors), waits)
+
+    async def update(
+        self,
+        user: str,
+        id: str,
+        *,
+        content: Any,
+        bindings: Sequence[str] | None = None,
+        correction: bool = False,
+        cycle: str | None = None,
+        words: str = "",
+    ) -> MemoryRecord:
+        at, updating = self._clock(), super().update
+        args: dict[str, Any] = {
+            "content": readable(content),
+            "bindings": None if bindings is None else tuple(bindings),
+            "correction": correction,
+            "cycle": cycle,
+            "words": words,
+        }
+
+        def waits() -> tuple[Intent, None]:
+            return intents.Update(user=owned(user), at=at, id=id, **args), None
+
+        return _done(await self._either(lambda: updating(user, id, **args), waits))
+
+    async def hide(
+        self, user: str, ids: Iterable[str], *, reason: str = "user", cycle: str | None = None
+    ) -> Records:
+        at, hiding, wanted = self._clock(), super().hide, tuple(ids)
+
+        def waits() -> tuple[Intent, None]:
+            return intents.Hide(user=owned(user), at=at, ids=wanted, reason=reason, cycle=cycle), None
+
+        return _done(await self._either(lambda: hiding(user, wanted, reason=reason, cycle=cycle), waits))
+
+    async def _either(
+        self,
+        write: Callable[[], Awaitable[T]],
+        waits: Callable[[], tuple[Intent, T2]],
+        *,
+        begins: bool = False,
+    ) -> T | T2:
+        """`write`, or, while the database is away or something waits already, the spool."""
+        if not (self._spool.pending or self._unreadable):
+            try:
+                return await write()
+            except StorageFailed as failure:
+                if not self.lost(failure):
+                    raise
+        intent, told = waits()
+        await self._later(intent, begins=begins)
+        return told
+
+    async def _later(self, intent: Intent, *, begins: bool = False) -> None:
+        await self._spool.put(intent, begins=begins)
+        self._begin_trying()
+
+    def _away(self, failure: StorageFailed) -> None:
+        log.warning("the database is away, writes wait: %s", failure.code)
+        self._unreadable = self._unreadable or failure.code == "storage_unavailable"
+        self._begin_trying()
+
+    def _begin_trying(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._recover())
+
+    async def _recover(self) -> None:
+        """Tries until everything has arrived, less and less often."""
+        delay = FIRST_DELAY
+        while not self._ending:
+            self._due = asyncio.get_running_loop().time() + delay
+            await asyncio.sleep(delay)
+            if await self._try():
+                return
+            delay = min(delay * 2, LONGEST_DELAY)
+
+    async def _try(self) -> bool:
+        """Carries out what waits; whether the database is back and nothing waits any more."""
+        async with self._trying:
+            try:
+                if self._unreadable:
+                    await self._storage.owner("")
+                while (intent := self._spool.oldest()) is not None:
+                    await self._replay.carry_out(intent)
+                    await self._spool.arrived()
+            except StorageFailed as failure:
+                log.warning("the database is still away, writes wait: %s", failure.code)
+                return False
+            self._unreadable, self._due = False, 0.0
+            self._told.clear()
+            return True
+
+
+@asynccontextmanager
+async def open_spooled(
+    url: str,
+    *,
+    embeddings: Embedder | None,
+    folder: Path,
+    limit: int = SPOOL_BYTES,
+    clock: Callable[[], datetime] = utc_now,
+) -> AsyncIterator[SpooledMemory]:
+    """`Memory.open` with a spool of at most `limit` bytes in `folder`.
+
+    Raises as `Memory.open` does, and StorageFailed('spool_unusable') when what was left cannot be read.
+    """
+    async with SpooledMemory.open(url, embeddings=embeddings, clock=clock) as memory:
+        async with memory.spooled(Spool(folder, database_name(url), limit)):
+            yield memory
+
+
+def _promised(user: str, draft: MemoryDraft, at: datetime) -> MemoryRecord:
+    """The memory that will be made of a draft, as far as that can be known without the database."""
+    fields = {name: getattr(draft, name) for name in MemoryDraft.model_fields}
+    times = {"valid_from": at, "created": at, "updated": at}
+    id, layer = draft_id(user, draft), layer_of(draft.kind)
+    return MemoryRecord(id=id, space=user, revision=0, layer=layer, **fields, **times)
+
+
+def _done(stored: T | None) -> T:
+    """What was stored; StorageFailed('memory_later') when it waits."""
+    if stored is None:
+        raise StorageFailed("memory_later")
+    return stored

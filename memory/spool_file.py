@@ -1,0 +1,140 @@
+"""A spool file: numbered lines with length and checksum, appended and synced; owned by one process at a time.
+
+    <crc32, 8 hex digits> <bytes of the rest> <number> <JSON>        a write that waits
+    <crc32, 8 hex digits> <bytes of the rest> <number>               the write of this number has arrived
+
+A last line without its end was never acknowledged and is ignored. The owner holds a lock on the file (flock)
+that ends with its process; whoever gets it carries on. All functions block.
+"""
+
+import logging
+import os
+import sys
+from collections import deque
+from pathlib import Path
+from uuid import uuid4
+from zlib import crc32
+
+if sys.platform != "win32":
+    import fcntl
+
+log = logging.getLogger(__name__)
+
+SUFFIX = ".spool"
+
+
+class SpoolFile:
+    """An open spool file that is this process's own."""
+
+    def __init__(self, path: Path, handle: int) -> None:
+        """`handle` is an open, locked descriptor; the file is read and its torn end cut off."""
+        self.path, self._handle = path, handle
+        self.waiting: deque[tuple[int, str]] = deque()
+        """Number and text of the lines that wait, the oldest first."""
+        self._last = 0
+        self.size = self._read()
+
+    @classmethod
+    def create(cls, folder: Path, name: str) -> "SpoolFile":
+        """A new file in `folder`, readable by this user alone. Raises OSError."""
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = folder / f"{name}-{uuid4().hex}{SUFFIX}"
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        _locked(handle)
+        _sync_folder(folder)
+        return cls(path, handle)
+
+    @classmethod
+    def left(cls, folder: Path, name: str) -> "list[SpoolFile]":
+        """The files that other processes left behind, the oldest first; from now on this process's own."""
+        found = []
+        paths = [path for path in folder.glob(f"{name}-*{SUFFIX}") if path.is_file()]
+        for path in sorted(paths, key=lambda path: path.stat().st_mtime):
+            handle = os.open(path, os.O_RDWR | os.O_APPEND)
+            if _locked(handle) and os.fstat(handle).st_nlink:
+                found.append(cls(path, handle))
+            else:
+                os.close(handle)
+        return found
+
+    def append(self, text: str) -> None:
+        """Adds a line that survives kill -9 and loss of power; on OSError the file is as it was before."""
+        number = self._last + 1
+        self._write(_line(f"{number} {text}"))
+        os.fsync(self._handle)
+        self._last = number
+        self.waiting.append((number, text))
+
+    def arrived(self) -> None:
+        """The oldest line that waited is done. Not synced: what is done again is done once."""
+        number, _ = self.waiting.popleft()
+        self._write(_line(str(number)))
+
+    def close(self) -> None:
+        """Lets go of the file; with nothing waiting it is removed."""
+        if not self.waiting:
+            self.path.unlink(missing_ok=True)
+        os.close(self._handle)
+
+    def _write(self, line: bytes) -> None:
+        try:
+            written = os.write(self._handle, line)
+            if written != len(line):
+                raise OSError(28, "short write")
+        except OSError:
+            os.ftruncate(self._handle, self.size)
+            raise
+        self.size += len(line)
+
+    def _read(self) -> int:
+        data = self.path.read_bytes()
+        end = data.rfind(b"\n") + 1
+        if end != len(data):
+            log.warning("the last line of the spool %s is torn and was never acknowledged", self.path.name)
+            os.ftruncate(self._handle, end)
+        waiting: dict[int, str] = {}
+        for line in data[:end].splitlines():
+            if (text := _text(line)) is None:
+                log.error("a line of the spool %s is damaged and is left out", self.path.name)
+                continue
+            number, _, rest = text.partition(" ")
+            self._last = max(self._last, int(number))
+            if rest:
+                waiting[int(number)] = rest
+            else:
+                waiting.pop(int(number), None)
+        self.waiting.extend(waiting.items())
+        return end
+
+
+def _line(text: str) -> bytes:
+    data = text.encode()
+    return b"%08x %d %s\n" % (crc32(data), len(data), data)
+
+
+def _text(line: bytes) -> str | None:
+    """What a line says; None when it is damaged."""
+    checksum, _, rest = line.partition(b" ")
+    length, _, data = rest.partition(b" ")
+    whole = (b"%08x" % crc32(data), b"%d" % len(data)) == (checksum, length)
+    return data.decode() if whole else None
+
+
+def _locked(handle: int) -> bool:
+    """Whether the file is ours now."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a new file's name durable."""
+    if sys.platform != "win32":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
