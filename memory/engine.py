@@ -66,6 +66,11 @@ class Engine:
         """Whether nothing can be read now; only a memory with a spool goes on then (outage.py)."""
         return False
 
+    @property
+    def waiting(self) -> bool:
+        """Whether something that was said is not in the database yet, and therefore not found."""
+        return False
+
     def lost(self, failure: StorageFailed) -> bool:
         """Whether `failure` is an outage that this memory survives."""
         return False

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from thoughtcycle.memory import embedder, intents
-from thoughtcycle.memory.changes import draft_id, layer_of, search_keys
+from thoughtcycle.memory.changes import Keys, SavePlan, search_keys
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.intents import Intent
@@ -60,6 +60,10 @@ class SpooledMemory(Memory):
     @property
     def unreadable(self) -> bool:
         return self._unreadable
+
+    @property
+    def waiting(self) -> bool:
+        return self._spool.pending
 
     @asynccontextmanager
     async def spooled(self, spool: Spool) -> AsyncIterator[None]:
@@ -178,7 +182,7 @@ class SpooledMemory(Memory):
             intent = intents.Save(
                 user=owned(user), at=at, drafts=tuple(drafts), vectors=data, model=self._model
             )
-            return intent, [Saved(record=_promised(user, draft, at), outcome="saved") for draft in drafts]
+            return intent, _promised(user, drafts, Keys(self._model, data), at)
 
         return await self._either(lambda: saving(user, drafts, vectors=vectors), waits)
 
@@ -288,17 +292,15 @@ async def open_spooled(
 
     Raises as `Memory.open` does, and StorageFailed('spool_unusable') when what was left cannot be read.
     """
-    async with SpooledMemory.open(url, embeddings=embeddings, clock=clock) as memory:
-        async with memory.spooled(Spool(folder, database_name(url), limit)):
-            yield memory
+    spool = Spool(folder, database_name(url), limit)
+    async with SpooledMemory.open(url, embeddings=embeddings, clock=clock) as memory, memory.spooled(spool):
+        yield memory
 
 
-def _promised(user: str, draft: MemoryDraft, at: datetime) -> MemoryRecord:
-    """The memory that will be made of a draft, as far as that can be known without the database."""
-    fields = {name: getattr(draft, name) for name in MemoryDraft.model_fields}
-    times = {"valid_from": at, "created": at, "updated": at}
-    id, layer = draft_id(user, draft), layer_of(draft.kind)
-    return MemoryRecord(id=id, space=user, revision=0, layer=layer, **fields, **times)
+def _promised(user: str, drafts: Sequence[MemoryDraft], keys: Keys, at: datetime) -> list[Saved]:
+    """What will be made of drafts, as far as that can be known without the database."""
+    outcomes = SavePlan(user, (), keys, at).add(drafts).outcomes
+    return [Saved(record=record, outcome=outcome, former=former) for record, outcome, former in outcomes]
 
 
 def _done(stored: T | None) -> T:

@@ -22,7 +22,7 @@ class Spool:
     """Files of one process, in `folder`; those of processes that died are taken over when it is opened."""
 
     def __init__(self, folder: Path, name: str, limit: int = SPOOL_BYTES) -> None:
-        """`limit`: bytes on disk; a new turn is refused at three quarters of it, so that open ones can end."""
+        """`limit`: bytes on disk; at three quarters new turns are refused, so that open ones can end."""
         self.folder, self._name, self._limit = folder, name, limit
         self._files: list[SpoolFile] = []
         self._own: SpoolFile | None = None

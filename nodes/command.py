@@ -104,8 +104,8 @@ def known_outage(turn: Turn, failure: ThoughtcycleError) -> ThoughtcycleError:
 async def _look_up(turn: Turn, query: str) -> StateUpdate:
     """Answers `/lembrar <query>` straight from memory search, with no chat-model call (LM-10)."""
     words = turn.texts("cycle")
-    cycle = await open_cycle(turn)
     turn.require_memory()
+    cycle = await open_cycle(turn)
     turn.status(words["status.searching"])
     if query:
         hits = await turn.find(query, turn.services.limits.search_hits)

@@ -21,7 +21,7 @@ from thoughtcycle.nodes.actions.told import (
     wonders,
 )
 from thoughtcycle.nodes.turn import WORDS_ONLY, Turn
-from thoughtcycle.prompts.errors import ModelFailed
+from thoughtcycle.prompts.errors import ModelFailed, StorageFailed
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +87,8 @@ class MemorySearch(Action[list[str]]):
         for context in contexts:
             for record in await _look_up(context, vectors.get(context), turn):
                 found.setdefault(record.id, record)
+        if not found and turn.memory.waiting:  # it may be among what waits
+            raise StorageFailed("memory_away")
         for record in found.values():
             turn.show(record)
         return Outcome(
