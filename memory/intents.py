@@ -49,6 +49,7 @@ class CloseCycle(Waiting):
     steps: tuple[Step, ...]
     cut: bool
     formation: Literal["none", "pending"]
+    shown: tuple[str, ...] = ()
 
 
 class Save(Waiting):

@@ -152,6 +152,7 @@ class SpooledMemory(Memory):
         steps: Sequence[Step],
         cut: bool = False,
         formation: Literal["none", "pending"] = "pending",
+        shown: Sequence[str] = (),
     ) -> Cycle | None:
         at, closing = self._clock(), super().close_cycle
         args: dict[str, Any] = {
@@ -160,6 +161,7 @@ class SpooledMemory(Memory):
             "steps": tuple(steps),
             "cut": cut,
             "formation": formation,
+            "shown": tuple(shown),
         }
 
         def waits() -> tuple[Intent, None]:

@@ -20,7 +20,7 @@ from thoughtcycle.memory import intents
 from thoughtcycle.memory.changes import draft_id
 from thoughtcycle.memory.intents import Intent
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Conversation, Cycle, MemoryDraft, Op
+from thoughtcycle.memory.records import Conversation, Cycle, MemoryDraft, Op, Variant
 from thoughtcycle.prompts.errors import InputRefused, ModelFailed, NotAllowed
 
 log = logging.getLogger(__name__)
@@ -89,16 +89,9 @@ class Replay(Memory):
             raise NotAllowed("cycle_unknown", id=repr(intent.cycle))
         chat = await self.claim_chat(intent.user, cycle.chat)
         later = chat.tip not in (intent.cycle, cycle.parent) and chat.updated > intent.at
-        await self._closed(
-            intent.user,
-            intent.cycle,
-            execution=intent.execution,
-            messages=intent.messages,
-            steps=intent.steps,
-            cut=intent.cut,
-            formation=intent.formation,
-            tip=not later,
-        )
+        names = ("execution", "messages", "steps", "at", "cut", "shown")
+        variant = Variant(**{name: getattr(intent, name) for name in names})
+        await self._closed(intent.user, intent.cycle, variant, formation=intent.formation, tip=not later)
 
     async def _save(self, intent: intents.Save) -> None:
         drafts = [draft for draft in intent.drafts if await self._wanted(intent, draft)]
