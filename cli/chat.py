@@ -130,6 +130,7 @@ class Session:
         except StorageFailed as failure:
             await self._keep(said, failure)
         display.end()
+        await self.memory.finish_erasing(self.context.user_id)
         self.failed = self.failed or bool(failures)
 
     async def _keep(self, message: HumanMessage, failure: StorageFailed) -> NoReturn:

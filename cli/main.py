@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
+from thoughtcycle.cli import erasing as erasing  # adds its command to `memories`
 from thoughtcycle.cli import eval as evaluations
 from thoughtcycle.cli import memories, users, work
 from thoughtcycle.cli.options import (

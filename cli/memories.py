@@ -18,6 +18,7 @@ from thoughtcycle.cli.options import (
     put_json,
     reported,
 )
+from thoughtcycle.memory.masking import listed, listed_history
 from thoughtcycle.memory.records import (
     Access,
     JournalEntry,
@@ -44,7 +45,7 @@ At = Annotated[str | None, typer.Option("--at", help=TEXTS["option.at"])]
 EVERY: tuple[Status, ...] = ("active", "archived", "superseded", "hidden")
 
 
-async def _find(memory: "Memory", user: str, id: str) -> MemoryRecord:
+async def find(memory: "Memory", user: str, id: str) -> MemoryRecord:
     """The user's memory of that id or beginning of an id, whatever its status."""
     if (record := await memory.get(user, id)) is not None:
         return record
@@ -59,6 +60,7 @@ async def _find(memory: "Memory", user: str, id: str) -> MemoryRecord:
 
 
 def _print(records: list[MemoryRecord], as_json: bool) -> None:
+    records = list(map(listed, records))
     if as_json:
         for record in records:
             put_json(record.model_dump(mode="json"))
@@ -151,11 +153,12 @@ def search(
 @reported
 def show(id: Id, user: User = None, db: Db = None, as_json: Json = False) -> None:
     async def work(memory: "Memory", who: str) -> tuple[MemoryRecord, list[JournalEntry], Access | None]:
-        record = await _find(memory, who, id)
+        record = await find(memory, who, id)
         found = await memory.accesses(who, [record.id])
         return record, await memory.history(who, record.id), found.get(record.id)
 
-    record, history, access = with_memory(db, user, work)
+    found, rows, access = with_memory(db, user, work)
+    record, history = listed(found), listed_history(found, rows)
     if as_json:
         entries = [entry.model_dump(mode="json") for entry in history]
         counted = {"access_count": access.count if access else 0, "last_access": access and access.last}
@@ -180,7 +183,8 @@ def _print_history(entries: list[JournalEntry]) -> None:
 @reported
 def history(id: Id, user: User = None, db: Db = None, as_json: Json = False) -> None:
     async def work(memory: "Memory", who: str) -> list[JournalEntry]:
-        return await memory.history(who, (await _find(memory, who, id)).id)
+        record = await find(memory, who, id)
+        return listed_history(record, await memory.history(who, record.id))
 
     entries = with_memory(db, user, work)
     if not as_json:
@@ -193,7 +197,7 @@ def history(id: Id, user: User = None, db: Db = None, as_json: Json = False) -> 
 @reported
 def why(id: Id, user: User = None, db: Db = None, as_json: Json = False) -> None:
     async def work(memory: "Memory", who: str) -> "Provenance":
-        return await memory.why(who, (await _find(memory, who, id)).id)
+        return await memory.why(who, (await find(memory, who, id)).id)
 
     found = with_memory(db, user, work)
     if as_json:
@@ -227,7 +231,7 @@ def edit(
         raise InputRefused("memory_empty")
 
     async def work(memory: "Memory", who: str) -> MemoryRecord:
-        record = await _find(memory, who, id)
+        record = await find(memory, who, id)
         return await memory.update(who, record.id, content=content.strip(), correction=True)
 
     _changed(with_memory(db, user, work), "edited", as_json)
@@ -289,7 +293,7 @@ def _change(
     """Finds the memories, changes them and tells so."""
 
     async def change(memory: "Memory", who: str) -> list[MemoryRecord]:
-        return await work(memory, who, [(await _find(memory, who, id)).id for id in ids])
+        return await work(memory, who, [(await find(memory, who, id)).id for id in ids])
 
     for record in with_memory(db, user, change):
         _changed(record, section, as_json)
@@ -304,7 +308,7 @@ def undo(
     as_json: Json = False,
 ) -> None:
     async def work(memory: "Memory", who: str) -> UndoResult:
-        record = await _find(memory, who, id) if id is not None else None
+        record = await find(memory, who, id) if id is not None else None
         return await memory.undo(who, record.id if record else None)
 
     result = with_memory(db, user, work)
@@ -318,6 +322,6 @@ def undo(
 
 def _changed(record: MemoryRecord, section: str, as_json: bool) -> None:
     if as_json:
-        put_json(record.model_dump(mode="json"))
+        put_json(listed(record).model_dump(mode="json"))
     else:
         typer.echo(TEXTS.fill(section, id=record.id[:8]))

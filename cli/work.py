@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
@@ -39,11 +40,18 @@ def worker(
             typer.echo(f"{job.kind} {job.id[:8]}: {TEXTS.sections.get(f'outcome.{outcome}', outcome)}")
 
     async def run() -> None:
+        from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+        from thoughtcycle.graph.erasing import bound
+        from thoughtcycle.graph.settings import load_settings
         from thoughtcycle.memory.upkeep import upkeep
         from thoughtcycle.memory.worker import Worker
 
-        async with _memory(db) as memory:
-            working = Worker(memory.queue, upkeep(memory), told=told)
+        settings = load_settings()
+        url = db or settings.url()
+        async with _memory(db) as memory, open_checkpointer(url) as saver:
+            bound(memory, saver)
+            grace = timedelta(hours=settings.limits.grace_hours)
+            working = Worker(memory.queue, upkeep(memory, grace), told=told)
             task = asyncio.create_task(working.drain() if once else working.run())
             for number in (signal.SIGTERM, signal.SIGINT):
                 with suppress(NotImplementedError):  # Windows has neither

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.graph.erasing import bound
 from thoughtcycle.graph.settings import Settings, load_settings
 from thoughtcycle.memory.outage import open_spooled
 from thoughtcycle.memory.upkeep import upkeep
@@ -99,12 +101,15 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
         checkpointer = await opening.enter_async_context(
             open_checkpointer(settings.url(), keep_turns=settings.limits.keep_turns)
         )
+        bound(memory, checkpointer)
         await memory.sweep()
+        grace = timedelta(hours=settings.limits.grace_hours)
+        await memory.erase_due(grace)
         mind = await asyncio.to_thread(build_mind, models)
         if isinstance(mind, LLMMind):
             opening.push_async_callback(mind.aclose)
         services = Services(memory, mind, settings.limits, settings.user, settings.language or "pt")
-        worker = Worker(memory.queue, upkeep(memory))
+        worker = Worker(memory.queue, upkeep(memory, grace))
         opening.push_async_callback(_stop, asyncio.create_task(worker.run(after=QUIET_SECONDS)))
         stack.push_async_exit(opening.pop_all())
     return Resources(settings, services, checkpointer)

@@ -9,7 +9,7 @@ from typing import get_args
 from thoughtcycle.memory.changes import SHOWN, Keys, search_keys, with_vectors
 from thoughtcycle.memory.engine import Engine, owned
 from thoughtcycle.memory.erasure import Trace, trace
-from thoughtcycle.memory.masking import Mask, source_spans
+from thoughtcycle.memory.masking import NOTHING, Mask, source_spans
 from thoughtcycle.memory.masks import ERASING
 from thoughtcycle.memory.matching import key
 from thoughtcycle.memory.records import (
@@ -24,7 +24,7 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.tombstones import KEY_BYTES, Tombstone, buried, tombstone
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
 from thoughtcycle.prompts.loader import Language, texts
 
 GRACE = timedelta(hours=24)
@@ -99,6 +99,17 @@ class Erasing(Engine):
         """What takes the words of deleted memories out of any text of this user."""
         return await self._masks.of(owned(user))
 
+    async def final_mask(self, user: str) -> Mask:
+        """Of `mask` what is being erased for good; nothing during an outage that the memory survives."""
+        try:
+            async with self._spaces.index(owned(user)) as index:
+                ids = [id for id, reason in index.hidden.items() if reason == ERASING]
+            return (await self.mask(user)).only(ids) if ids else NOTHING
+        except StorageFailed as failure:
+            if not self.lost(failure):
+                raise
+            return NOTHING
+
     async def masked_cycle(self, user: str, cycle: Cycle) -> Cycle:
         """`cycle` without the words of deleted memories: as it may be shown, exported or learned from."""
         return (await self.mask(user)).cycle(cycle)
@@ -128,8 +139,9 @@ class Erasing(Engine):
     async def erase(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> Receipt:
         """Erases memories for good, with their former versions and their words in all that was said.
 
-        `cycle` is the one that asks for it. What is erased already is left alone; what was begun and broken
-        off is completed. Raises NotAllowed('memory_unknown') before changing any.
+        `cycle` is the one that asks for it: while it is open nothing is emptied. What is erased already is
+        left alone; what was begun and broken off is completed.
+        Raises NotAllowed('memory_unknown') before changing any.
         """
         await self.give_up(user, ids, cycle=cycle)
         return await self._complete(user)
@@ -153,10 +165,13 @@ class Erasing(Engine):
                 due.setdefault(record.space, []).append(record.id)
         return [await self.erase(owner, ids) for owner, ids in due.items()]
 
+    async def finish_erasing(self, user: str) -> Receipt | None:
+        """Completes the erasures that were begun, e.g. at the end of a turn; None when there are none."""
+        return await self._complete(user) if await self.final_mask(user) else None
+
     async def _complete(self, user: str) -> Receipt:
         """Erases what was given up. Documents go last: a repetition needs them to know what to look for."""
-        hidden = await self._storage.listing(user, _HIDDEN, limit=None, offset=0)
-        ids = [record.id for record in hidden if record.reason == ERASING]
+        ids = await self._ready(user)
         if not ids:
             return Receipt(user=user)
         estate = await self._estate(user, ids)
@@ -182,6 +197,18 @@ class Erasing(Engine):
             elsewhere=elsewhere,
             left=tuple(await self._left(user, mask, estate, chats)),
         )
+
+    async def _ready(self, user: str) -> list[str]:
+        """What was given up, except where the cycle that asked for it is still writing down what it says."""
+        hidden = await self._storage.listing(user, _HIDDEN, limit=None, offset=0)
+        asked = {cycle.id for cycle in await self._storage.open_cycles(user=user)}
+        ready = []
+        for record in hidden:
+            if record.reason == ERASING:
+                rows = await self._storage.journal(user, memory=record.id, limit=2) if asked else []
+                if not any(row.op == "hide" and row.cycle in asked for row in rows):
+                    ready.append(record.id)
+        return ready
 
     async def _estate(self, user: str, ids: Sequence[str]) -> _Estate:
         family = await self._storage.family(user, ids)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from thoughtcycle.memory.erasure import Trace, stems
 from thoughtcycle.memory.matching import (
@@ -16,10 +16,12 @@ from thoughtcycle.memory.matching import (
     sentences,
     tokens,
 )
-from thoughtcycle.memory.records import Cycle, CycleMessage, MemoryRecord, Step, Variant
+from thoughtcycle.memory.records import Cycle, CycleMessage, JournalEntry, MemoryRecord, Step, Variant
 
 HIDDEN = "[…]"
 """What stands in place of words that are hidden or erased."""
+_MARKS = ("action", "status", "found", "tokens")
+"""Of a step what is no text."""
 DELETE = "MemoryDelete"
 """The action whose input lists the memories that its cycle deleted."""
 
@@ -59,6 +61,19 @@ class Mask:
         )
         return cycle if changed == cycle else changed
 
+    @property
+    def memories(self) -> frozenset[str]:
+        """Ids of the memories that are looked for."""
+        return frozenset(one.memory for one in self.traces)
+
+    def since(self, at: datetime) -> "Mask":
+        """What is looked for in something said at `at`: what was deleted later."""
+        return Mask(tuple(self._since(at)))
+
+    def only(self, ids: Collection[str]) -> "Mask":
+        """What is looked for on behalf of these memories."""
+        return Mask(tuple(one for one in self.traces if one.memory in ids))
+
     def finds(self, text: str) -> bool:
         """Whether any of the words is in `text`."""
         return bool(text) and self.text(text) != text
@@ -78,6 +93,22 @@ def unreadable(record: MemoryRecord) -> MemoryRecord:
     return record.model_copy(update={**gone, "source": source})
 
 
+def listed(record: MemoryRecord) -> MemoryRecord:
+    """A memory as a list shows it: of what its user has deleted only that it exists."""
+    return (
+        unreadable(record) if record.status == "hidden" and record.reason in ("user", "erasing") else record
+    )
+
+
+def listed_history(record: MemoryRecord, entries: Iterable[JournalEntry]) -> list[JournalEntry]:
+    """The rows about `record` as a list shows them."""
+    if listed(record) is record:
+        return list(entries)
+    return [
+        entry.model_copy(update={"before": entry.before and unreadable(entry.before)}) for entry in entries
+    ]
+
+
 def shown_in(cycle: Cycle) -> frozenset[str]:
     """Ids of the memories that were found, written or shown in `cycle`."""
     listed = [id for step in _steps(cycle) for id in step.get("found", ())]
@@ -87,7 +118,8 @@ def shown_in(cycle: Cycle) -> frozenset[str]:
 def deleted_in(cycle: Cycle) -> frozenset[str]:
     """Ids of the memories that `cycle` deleted."""
     inputs = [step["input"] for step in _steps(cycle) if step["action"] == DELETE]
-    return frozenset(id for given in inputs if isinstance(given, list) for id in given)
+    lists = [given.get("ids") if isinstance(given, dict) else given for given in inputs]
+    return frozenset(id for given in lists if isinstance(given, list) for id in given)
 
 
 def _steps(cycle: Cycle) -> Iterator[Step]:
@@ -134,8 +166,8 @@ class _Near:
         return self._step(step, None)
 
     def _step(self, step: Step, at: datetime | None) -> Step:
-        given = self._plain(step["input"], at)
-        return {**step, "input": given, "outcome": self._plain(step["outcome"], at)}
+        said = {name: self._plain(value, at) for name, value in step.items() if name not in _MARKS}
+        return cast(Step, {**step, **said})
 
     def _plain(self, value: Any, at: datetime | None) -> Any:
         if isinstance(value, str):

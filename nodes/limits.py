@@ -32,4 +32,10 @@ class Limits(BaseModel):
     content_chars: int = Field(
         default=20_000, ge=100, le=1_000_000, description="Longest memory content, in characters."
     )
+    grace_hours: float = Field(
+        default=24.0,
+        ge=0.0,
+        le=8_760.0,
+        description="Hours until what was deleted is erased for good, and cannot be brought back (BY-9).",
+    )
     keep_turns: int = Field(default=5, ge=1, le=1_000, description="Turns whose checkpoints are kept.")

@@ -4,12 +4,16 @@ from langchain_core.messages import RemoveMessage
 
 from thoughtcycle.memory.records import CycleMessage
 from thoughtcycle.nodes.envelope import enveloped, flagged, role_of
+from thoughtcycle.nodes.redaction import redacted_state
 from thoughtcycle.nodes.state import StateUpdate
 from thoughtcycle.nodes.turn import Turn
 
 
 async def remember(turn: Turn) -> StateUpdate:
-    """Writes the reply as a variant of this execution and lets old messages leave the state."""
+    """Writes the reply as a variant of this execution and lets old messages leave the state.
+
+    What the user had erased for good in this turn leaves the state before it is saved.
+    """
     cycle = turn.state.get("cycle_id")
     if cycle and not turn.context.incognito:
         steps = turn.state.get("steps", [])
@@ -24,7 +28,10 @@ async def remember(turn: Turn) -> StateUpdate:
             formation="none" if command else "pending",
             shown=turn.state["briefing"]["shown"] if turn.state.get("briefing") else (),
         )
-    return {"messages": [*trimmed(turn), *await turn.outage_told()]}
+    told = await turn.outage_told()
+    gone = await turn.memory.final_mask(turn.user)
+    left = redacted_state(turn.state, gone) if gone else {}
+    return {**left, "messages": [*left.get("messages", ()), *trimmed(turn), *told]}
 
 
 def replies(turn: Turn) -> list[CycleMessage]:

@@ -31,8 +31,10 @@ from thoughtcycle.graph.checkpoints.retention import (
     may_begin_turn,
     superseded,
 )
+from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.mongo_client import DEFAULT_DATABASE, time_outs
+from thoughtcycle.nodes.redaction import MaskOf, masked_tuple, redacted, redacted_checkpoint
 
 _COPY_BATCH = 100
 """Documents per request: a checkpoint may hold some hundred kilobytes, a request 48 MB."""
@@ -66,6 +68,8 @@ class MongoSaver(MongoDBSaver):
         """`place` names the database in messages; `keep_turns` (1..1000) is how far regenerating reaches."""
         self.place = place
         self.keep_turns = checked_keep_turns(keep_turns)
+        self.masks: MaskOf | None = None
+        """Asked, by the async methods, for what hidden memories take out of a state that is read."""
         with translated(place):
             super().__init__(client, db_name, serde=serde)
             self.checkpoint_collection.create_index("thread_id")
@@ -203,6 +207,46 @@ class MongoSaver(MongoDBSaver):
         """`threads_of` in the executor."""
         return await run_in_executor(None, self.threads_of, user)
 
+    def redact(self, thread_id: str, mask: Mask) -> int:
+        """Takes the words of `mask` out of a thread's checkpoints and writes; how many of them had any."""
+        query, count = {"thread_id": _text(thread_id)}, 0
+        with translated(self.place):
+            for found in self.checkpoint_collection.find(query):
+                known = self.serde.loads_typed((found["type"], found["checkpoint"]))
+                if (state := redacted_checkpoint(known, mask)) is not known:
+                    count += _replaced(
+                        self.checkpoint_collection, found, "checkpoint", self.serde.dumps_typed(state)
+                    )
+            for found in self.writes_collection.find(query):
+                value = self.serde.loads_typed((found["type"], found["value"]))
+                if (changed := redacted(value, mask, found["channel"])) != value:
+                    count += _replaced(
+                        self.writes_collection, found, "value", self.serde.dumps_typed(changed)
+                    )
+        return count
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """`get_tuple` in the executor, without the words of hidden memories."""
+        return await masked_tuple(await run_in_executor(None, self.get_tuple, config), self.masks)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """`list` in the executor, without the words of hidden memories."""
+        async for found in super().alist(config, filter=filter, before=before, limit=limit):
+            masked = await masked_tuple(found, self.masks)
+            if masked is not None:
+                yield masked
+
+    async def aredact(self, thread_id: str, mask: Mask) -> int:
+        """`redact` in the executor."""
+        return await run_in_executor(None, self.redact, thread_id, mask)
+
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """`delete_for_runs` in the executor."""
         await run_in_executor(None, self.delete_for_runs, run_ids)
@@ -257,6 +301,12 @@ def _text(id: object) -> str:
 
 def _matches(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return all(metadata.get(name) == value for name, value in wanted.items())
+
+
+def _replaced(collection: Collection[Document], found: Document, name: str, typed: tuple[str, bytes]) -> bool:
+    """Writes another value in place of the one found, if its document is still there."""
+    change = {"$set": {"type": typed[0], name: typed[1]}}
+    return bool(collection.update_one({"_id": found["_id"]}, change).matched_count)
 
 
 def _copy(collection: Collection[Document], source: str, target: str, key: tuple[str, ...]) -> None:

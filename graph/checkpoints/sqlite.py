@@ -30,7 +30,9 @@ from thoughtcycle.graph.checkpoints.retention import (
     may_begin_turn,
     superseded,
 )
+from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.nodes.redaction import MaskOf, masked_tuple, redacted, redacted_checkpoint
 
 # Generated columns, because an index that answers by itself cannot be had on a bare json_extract
 # before SQLite 3.41; the library's own statements name their columns and do not see them.
@@ -65,6 +67,11 @@ _COPIED = {
     "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
     "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
 }
+_STORED = "SELECT type, checkpoint, rowid FROM checkpoints WHERE thread_id = ?"
+_STORED_WRITES = "SELECT type, value, channel, rowid FROM writes WHERE thread_id = ?"
+# What a run has replaced meanwhile stays.
+_REDACT = "UPDATE checkpoints SET type = ?, checkpoint = ? WHERE rowid = ? AND checkpoint = ?"
+_REDACT_WRITE = "UPDATE writes SET type = ?, value = ? WHERE rowid = ? AND value = ?"
 _OF_RUN = "(SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE run_id = ?)"
 
 
@@ -103,6 +110,8 @@ class SqliteSaver(AsyncSqliteSaver):
         super().__init__(conn, serde=serde)
         self.place = place
         self.keep_turns = checked_keep_turns(keep_turns)
+        self.masks: MaskOf | None = None
+        """Asked for what hidden memories take out of a state that is read."""
         self._ready = False
 
     async def setup(self) -> None:
@@ -124,7 +133,8 @@ class SqliteSaver(AsyncSqliteSaver):
         """The checkpoint that `config` names, else the thread's newest; None when there is none."""
         await self.setup()
         with translated(self.place):
-            return await super().aget_tuple(config)
+            found = await super().aget_tuple(config)
+        return await masked_tuple(found, self.masks)
 
     async def alist(
         self,
@@ -248,6 +258,20 @@ class SqliteSaver(AsyncSqliteSaver):
             async with self._transaction():
                 await self._delete(thread, superseded(await self._rows(thread)))
 
+    async def aredact(self, thread_id: str, mask: Mask) -> int:
+        """Takes the words of `mask` out of a thread's checkpoints and writes; how many of them had any.
+
+        One that a run replaces meanwhile is left to the next call.
+        """
+        await self.setup()
+        stored = await self._fetch(_STORED, (str(thread_id),))
+        told = await self._fetch(_STORED_WRITES, (str(thread_id),))
+        states, writes = await asyncio.to_thread(self._without, stored, told, mask)
+        for sql, rows in ((_REDACT, states), (_REDACT_WRITE, writes)):
+            if rows:
+                await self._write(sql, rows)
+        return len(states) + len(writes)
+
     def delete_for_runs(self, run_ids: Iterable[str]) -> None:
         """`adelete_for_runs` for a thread without the event loop."""
         self._wait(self.adelete_for_runs(run_ids))
@@ -259,6 +283,19 @@ class SqliteSaver(AsyncSqliteSaver):
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """`aprune` for a thread without the event loop."""
         self._wait(self.aprune(thread_ids, strategy=strategy))
+
+    def _without(self, stored: Sequence[Any], told: Sequence[Any], mask: Mask) -> tuple[list[Any], list[Any]]:
+        """What to write in place of rows that hold words of `mask`, as parameters."""
+        states, writes = [], []
+        for type_, data, *place in stored:
+            known = self.serde.loads_typed((type_, data))
+            if (changed := redacted_checkpoint(known, mask)) is not known:
+                states.append((*self.serde.dumps_typed(changed), *place, data))
+        for type_, data, channel, *place in told:
+            known = self.serde.loads_typed((type_, data))
+            if (changed := redacted(known, mask, channel)) != known:
+                writes.append((*self.serde.dumps_typed(changed), *place, data))
+        return states, writes
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[aiosqlite.Connection]:

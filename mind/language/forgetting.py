@@ -21,7 +21,7 @@ from thoughtcycle.mind.language.topics import (
     topic_context,
     topics_in,
 )
-from thoughtcycle.prompts.loader import Language, word_lists
+from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
 _AND = re.compile(r" ?, (?:e |and )?| (?:e|and|&) ")
 
@@ -54,6 +54,14 @@ class Forget:
 @cache
 def _data(language: Language) -> Mapping[str, Any]:
     return word_lists(language, "language/requests")
+
+
+def is_final(text: str) -> bool:
+    """Whether something is asked for with no way back, in any language."""
+    return any(
+        compiled(_data(language)["final"], language).search(fold(text, language).text)
+        for language in LANGUAGES
+    )
 
 
 def forget_in(message: Message, sentence: Sentence, language: Language, now: datetime) -> Forget | None:

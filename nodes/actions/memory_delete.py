@@ -1,12 +1,13 @@
-"""MemoryDelete: takes recalled memories out of every path at once, when the user asks for it (TC-11)."""
+"""MemoryDelete: takes recalled memories out of every path, for good when the user says so (TC-11)."""
 
 import logging
 from typing import Annotated, Any, ClassVar
 
-from pydantic import StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.language.forgetting import is_final
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.forgettable import forgotten_topics, meant
 from thoughtcycle.nodes.actions.told import LAST, did, heard
@@ -19,9 +20,34 @@ log = logging.getLogger(__name__)
 MemoryId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
+class ForGood(BaseModel):
+    """Memories to be erased with no way back, as a mind answers."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    ids: list[MemoryId]
+    final: bool = True
+
+
+Chosen = list[MemoryId] | ForGood
+
+
 def ids_by_rules(view: View) -> list[str]:
     """The memories found in this cycle that the user asked to forget."""
     return [memory["id"] for memory in meant(view)]
+
+
+def chosen_by_rules(view: View) -> Chosen:
+    """Those memories; for good where the user said so."""
+    ids = ids_by_rules(view)
+    return ForGood(ids=ids) if heard(view).final else ids
+
+
+def ids_of(given: Any) -> list[str]:
+    """The ids of an answer, or of what a step keeps of one."""
+    if isinstance(given, ForGood):
+        return given.ids
+    return list(given["ids"] if isinstance(given, dict) else given)
 
 
 def tell_by_rules(view: View) -> str:
@@ -30,20 +56,24 @@ def tell_by_rules(view: View) -> str:
     action = MemoryDelete()
     if step["status"] != "done":
         return action.say(view.language, "rules.nothing")
-    if named := step.get("about"):
+    named = step.get("about")
+    if isinstance(step["input"], dict):
+        topic = ", ".join(named) if named else ""
+        return action.say(view.language, "rules.final" if topic else "rules.final_all", topic=topic)
+    if named:
         return action.say(view.language, "rules.deleted", topic=", ".join(named))
     if LAST in heard(view).forget:
         return action.say(view.language, "rules.last")
-    return action.say(view.language, "rules.everything", count=len(step["input"]))
+    return action.say(view.language, "rules.everything", count=len(ids_of(step["input"])))
 
 
-class MemoryDelete(Action[list[str]]):
-    """Hides memories that this thread has seen; `undo` brings them back."""
+class MemoryDelete(Action[Chosen]):
+    """Hides memories that this thread has seen; `undo` brings them back, unless the user said "for good"."""
 
     name = "MemoryDelete"
     file = "memory_delete"
     question: ClassVar = Question(
-        name="actions/memory_delete#ask", role="reasoning", schema=list[MemoryId], by_rules=ids_by_rules
+        name="actions/memory_delete#ask", role="reasoning", schema=Chosen, by_rules=chosen_by_rules
     )
     reply: ClassVar = Question(
         name="actions/memory_delete#tell", role="chat", schema=str, by_rules=tell_by_rules
@@ -52,27 +82,37 @@ class MemoryDelete(Action[list[str]]):
     def urgency(self, view: View) -> float:
         return 0.8 if heard(view).forget and not did(view, self.name) and ids_by_rules(view) else 0.0
 
-    def input_key(self, given: list[str]) -> Any:
-        return sorted(set(given))
+    def input_key(self, given: Chosen) -> Any:
+        ids = sorted(set(ids_of(given)))
+        return {"ids": ids, "final": True} if isinstance(given, ForGood) and given.final else ids
 
-    async def act(self, given: list[str], turn: Turn) -> Outcome:
+    async def act(self, given: Chosen, turn: Turn) -> Outcome:
+        """Deletes; for good only where the user's own words say so, whatever a model answered."""
+        wanted = ids_of(given)
         allowed = {memory["id"] for memory in turn.state.get("recalled", ())}
-        ids = [id for id in dict.fromkeys(given) if id in allowed]
+        ids = [id for id in dict.fromkeys(wanted) if id in allowed]
         if not ids:
             turn.require_memory()
-            section = "outcome.refused" if given else "outcome.nothing"
+            section = "outcome.refused" if wanted else "outcome.nothing"
             return Outcome(
-                self.say(turn.language, section, count=len(given)), "refused" if given else "nothing"
+                self.say(turn.language, section, count=len(wanted)), "refused" if wanted else "nothing"
             )
+        final = isinstance(given, ForGood) and given.final and is_final(turn.message)
+        delete = turn.memory.give_up if final else turn.memory.hide
         self.status(turn, "status.erasing")
         try:
-            hidden = await turn.memory.hide(turn.user, ids, cycle=turn.state.get("cycle_id"))
+            hidden = await delete(turn.user, ids, cycle=turn.state.get("cycle_id"))
         except NotAllowed as refusal:
             log.info("delete refused: %s", refusal.code)
             return Outcome(self.say(turn.language, "outcome.refused", count=len(ids)), "refused")
         about = forgotten_topics(turn.view(), [record.id for record in hidden])
         return Outcome(
-            self.say(turn.language, "outcome", count=len(hidden), topic=_topics(hidden)),
+            self.say(
+                turn.language,
+                "outcome.final" if final else "outcome",
+                count=len(hidden),
+                topic=_topics(hidden),
+            ),
             about=about,
             recalled=[memory for memory in turn.state.get("recalled", ()) if memory["id"] not in ids],
             changes=await rebrief(turn, without=ids),

@@ -1,0 +1,38 @@
+"""`thoughtcycle memories erase`: deletes for good, once a person has said yes."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thoughtcycle.cli.memories import Ids, app, find
+from thoughtcycle.cli.opening import confirm, with_threads
+from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, put_json, reported, ui_language
+
+if TYPE_CHECKING:
+    from thoughtcycle.cli.opening import Saver
+    from thoughtcycle.memory.erasing import Receipt
+    from thoughtcycle.memory.memory import Memory
+
+
+@app.command(help=TEXTS["help.erase"])
+@reported
+def erase(
+    ids: Ids,
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+    yes: Annotated[bool, Flag("--yes", help=TEXTS["option.yes"])] = False,
+) -> None:
+    async def work(memory: "Memory", saver: "Saver", who: str) -> "Receipt":
+        from thoughtcycle.graph.erasing import bound
+
+        bound(memory, saver)
+        found = [(await find(memory, who, id)).id for id in ids]
+        confirm(TEXTS.fill("erase.ask", count=len(found)), yes)
+        return await memory.erase(who, found)
+
+    receipt = with_threads(db, user, work)
+    if as_json:
+        put_json(receipt.model_dump(mode="json"))
+    else:
+        typer.echo(receipt.text(ui_language()))
