@@ -6,6 +6,7 @@ What happened in the database since then goes before it:
 - a draft is left out where an active memory under its key says something newer;
 - an update of a memory that was changed since is left out;
 - hiding a memory that says something else by now hides the version of then;
+- what a user said who was forgotten since is left out;
 - what is no longer allowed (somebody else's chat, an unknown id) is left out.
 
 What is left out is logged by its kind; the words stay in the transcript.
@@ -40,6 +41,10 @@ class Replay(Memory):
     async def carry_out(self, intent: Intent) -> None:
         """Does it, or logs why not. Raises StorageFailed: then it has to be done again."""
         self.at = intent.at
+        forgotten = await self._storage.forgotten(intent.user)
+        if forgotten is not None and intent.at <= forgotten:
+            log.warning("a write that waited (%s) is left out: its user was forgotten", intent.call)
+            return
         try:
             try:
                 await self._do(intent)

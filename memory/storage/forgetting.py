@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
 from thoughtcycle.memory.words import digest
 from thoughtcycle.prompts.errors import NotAllowed
@@ -37,6 +38,10 @@ class Forgetting(ABC):
     @abstractmethod
     async def epoch(self, user: str) -> int:
         """How often the user was forgotten."""
+
+    @abstractmethod
+    async def forgotten(self, user: str) -> datetime | None:
+        """When the user was last forgotten: what was said until then and comes later is dropped."""
 
     @abstractmethod
     async def forget(self, user: str) -> Mapping[str, int]:

@@ -247,6 +247,9 @@ class MongoStorage(Storage):
     async def epoch(self, user: str) -> int:
         return await self._run(mongo_forgetting.epoch(self._db, user))
 
+    async def forgotten(self, user: str) -> datetime | None:
+        return await self._run(mongo_forgetting.forgotten(self._db, user))
+
     async def forget(self, user: str) -> Mapping[str, int]:
         counts = await self._write(mongo_forgetting.forget(self._db, user))
         self._epochs.begin(user, await self.epoch(user))

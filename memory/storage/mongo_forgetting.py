@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
+from thoughtcycle.memory.records import utc_now
 from thoughtcycle.memory.storage.forgetting import hashed
 from thoughtcycle.memory.storage.mongo_client import Database
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES, sweep_memories
@@ -34,6 +36,12 @@ async def epoch(db: Database, user: str) -> int:
     return int(found["epoch"]) if found is not None else 0
 
 
+async def forgotten(db: Database, user: str) -> datetime | None:
+    """See Forgetting.forgotten."""
+    found = await db.forgotten.find_one({"_id": hashed(user)}, {"at": 1})
+    return datetime.fromisoformat(found["at"]) if found is not None and found.get("at") else None
+
+
 async def forget(db: Database, user: str) -> Mapping[str, int]:
     """See Forgetting.forget.
 
@@ -43,8 +51,9 @@ async def forget(db: Database, user: str) -> Mapping[str, int]:
     counts: Counter[str] = Counter()
     for collection, field in OWNED.items():
         counts[collection] = await db[collection].count_documents({field: escaped(user)})
+    over = {"$inc": {"epoch": 1}, "$set": {"at": utc_now().isoformat()}}
     await db.forgotten.update_one(
-        {"_id": hashed(user)}, {"$inc": {"epoch": 1}, "$max": {"spaces": 0, "transcripts": 0}}, upsert=True
+        {"_id": hashed(user)}, {**over, "$max": {"spaces": 0, "transcripts": 0}}, upsert=True
     )
     ends = [await _ended(db, ledger, user) for ledger in (MEMORIES, TRANSCRIPTS)]
     await sweep_memories(db, escaped(user), ends[0])

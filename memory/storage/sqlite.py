@@ -260,6 +260,9 @@ class SqliteStorage(Storage):
     async def epoch(self, user: str) -> int:
         return await self._read(sqlite_forgetting.epoch, user)
 
+    async def forgotten(self, user: str) -> datetime | None:
+        return await self._read(sqlite_forgetting.forgotten, user)
+
     async def forget(self, user: str) -> Mapping[str, int]:
         counts = await self._write(sqlite_forgetting.forget, user)
         self._epochs.begin(user, await self.epoch(user))

@@ -3,7 +3,9 @@
 import json
 import sqlite3
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
+from thoughtcycle.memory.records import utc_now
 from thoughtcycle.memory.storage.forgetting import hashed
 
 OWNED = {
@@ -29,6 +31,12 @@ def epoch(db: sqlite3.Connection, user: str) -> int:
     return int(row[0]) if row else 0
 
 
+def forgotten(db: sqlite3.Connection, user: str) -> datetime | None:
+    """See Forgetting.forgotten."""
+    row = db.execute("SELECT at FROM forgotten WHERE user = ?", (hashed(user),)).fetchone()
+    return datetime.fromisoformat(row[0]) if row and row[0] else None
+
+
 def forget(db: sqlite3.Connection, user: str) -> Mapping[str, int]:
     """See Forgetting.forget."""
     last = {
@@ -42,10 +50,10 @@ def forget(db: sqlite3.Connection, user: str) -> Mapping[str, int]:
         if table in there:
             counts[table] = db.execute(f"DELETE FROM {table} WHERE {column} = ?", (user,)).rowcount
     db.execute(
-        "INSERT INTO forgotten (user, epoch, journal, cycles) VALUES (?, 1, ?, ?) "
-        "ON CONFLICT (user) DO UPDATE SET epoch = epoch + 1, "
+        "INSERT INTO forgotten (user, epoch, journal, cycles, at) VALUES (?, 1, ?, ?, ?) "
+        "ON CONFLICT (user) DO UPDATE SET epoch = epoch + 1, at = excluded.at, "
         "journal = max(journal, excluded.journal), cycles = max(cycles, excluded.cycles)",
-        (hashed(user), numbers["journal"], numbers["cycles"]),
+        (hashed(user), numbers["journal"], numbers["cycles"], utc_now().isoformat()),
     )
     return {table: count for table, count in counts.items() if count}
 

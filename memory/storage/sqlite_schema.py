@@ -131,6 +131,9 @@ MIGRATIONS: Sequence[str] = (
         secret BLOB NOT NULL
     );
     """,
+    """
+    ALTER TABLE forgotten ADD COLUMN at TEXT;
+    """,
 )
 
 

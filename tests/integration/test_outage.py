@@ -353,3 +353,26 @@ async def test_with_the_server_of_the_checkpoints_away_the_message_is_kept(tmp_p
             cycles = await chat.memory.conversation("ana", chat.thread, limit=9)
             assert [cycle.message.text for cycle in cycles] == ["Oi", "Meu nome é Ana", "Odeio coentro"]
             await keep.aclose()
+
+
+@pytest.mark.spec("CM-8", "BY-4")
+async def test_what_waits_of_a_forgotten_user_does_not_arrive(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    url = f"sqlite:///{path}"
+    async with spooled(url, tmp_path) as memory, Memory.open(url, embeddings=None) as other:
+        await memory.save("ana", [MemoryDraft(content="Vegetariano")])
+        with locked(path):
+            for user in ("ana", "bia"):
+                cycle = await memory.open_cycle(user, f"{user}s", said("oi"), parent=None, channel="cli")
+                draft = MemoryDraft(content="Toca violão", source=Source(cycle=cycle.id))
+                await memory.save(user, [draft])
+                await memory.close_cycle(user, cycle.id, execution="e", messages=[], steps=[])
+            assert memory._task is not None
+            memory._task.cancel()
+        await other.forget_user("ana")
+        assert await memory._try()
+        assert not await memory._storage.traces("ana", [])
+        assert [record.text for record in await memory.list("bia")] == ["Toca violão"]
+        await memory.open_cycle("ana", "new", said("oi"), parent=None, channel="cli")
+        await memory.save("ana", [MemoryDraft(content="Voltou")])
+        assert [record.text for record in await memory.list("ana")] == ["Voltou"]

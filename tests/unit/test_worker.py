@@ -63,13 +63,15 @@ async def test_what_is_due_is_done_and_gone(storage: Storage) -> None:
 
 
 async def test_no_more_than_its_slots_run_at_once(storage: Storage) -> None:
-    queue, now, most = queue_of(storage), 0, 0
+    queue, now, most, full = queue_of(storage), 0, 0, asyncio.Event()
 
     async def run(job: Job) -> None:
         nonlocal now, most
         now += 1
         most = max(most, now)
-        await asyncio.sleep(0.01)
+        if now == 3:
+            full.set()
+        await full.wait()
         now -= 1
 
     for number in range(6):
