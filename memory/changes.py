@@ -23,6 +23,9 @@ from thoughtcycle.prompts.errors import InputRefused
 SHOWN = 500
 """Characters of a search key that its vector carries along."""
 
+_SEEN = ("active", "archived", "superseded")
+_LOOSE = ("abandoned", "undone")
+"""Reasons of what is hidden, but not because the user asked for that."""
 
 Outcome: TypeAlias = tuple[MemoryRecord, Literal["saved", "known", "superseded"], MemoryRecord | None]
 """The memory (as it was before it is stored), what became of the draft, the version superseded."""
@@ -264,7 +267,14 @@ def hidden(
     at: datetime,
     cycle: str | None,
 ) -> list[Write]:
-    """Hides memories with their former versions; what is hidden already stays as it is."""
+    """Hides memories with their former versions; what is hidden for this reason already stays as it is.
+
+    What its chat's branch has hidden, or an undo, is hidden anew: no branch shall bring it back.
+    """
+    loose = () if reason in _LOOSE else _LOOSE
+    heads = [
+        one for one in records if one.status in _SEEN or (one.status == "hidden" and one.reason in loose)
+    ]
     return [
         Write(
             record.model_copy(update={"status": "hidden", "reason": reason, "updated": at}),
@@ -273,8 +283,7 @@ def hidden(
             before=record,
             cycle=cycle,
         )
-        for record in (*versions, *records)
-        if record.status in ("active", "archived", "superseded")
+        for record in (*(one for one in versions if one.status in _SEEN), *heads)
     ]
 
 

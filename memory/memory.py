@@ -183,7 +183,8 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing, Leaving):
     ) -> Records:
         """Takes memories, with their former versions, out of sight at once; `undo` brings them back.
 
-        What is hidden already stays as it is. Raises NotAllowed('memory_unknown') before changing any.
+        What the user has hidden already stays as it is; what left sight with its branch stays out of it from
+        now on, whatever becomes of the branch. Raises NotAllowed('memory_unknown') before changing any.
         """
         wanted = list(dict.fromkeys(ids))
 

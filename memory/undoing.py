@@ -62,7 +62,8 @@ def undone(
     if entry.op in MARKS:
         fields = {name: getattr(before, name) for name in (*MARKS[entry.op], "updated")}
         return [Write(record.model_copy(update=fields), "undo", at, before=record, undoes=entry.number)]
-    writes = [] if record.status == before.status else _versions_back(record, versions, at)
+    same = (record.status, record.reason) == (before.status, before.reason)
+    writes = [] if same else _versions_back(record, versions, at)
     if before.vector_ids == record.vector_ids and same_content(before, record):
         return [*writes, Write(before, "undo", at, before=record, undoes=entry.number)]
     former = next((version for version in versions if is_version(version, before)), None)

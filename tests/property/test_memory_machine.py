@@ -1,6 +1,7 @@
 """Whatever two users do, each sees what it would see alone, and what was hidden comes back by no path."""
 
 import asyncio
+import json
 import tempfile
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -39,9 +40,12 @@ class World:
     """A memory in a file of its own, and short names for the ids that it makes."""
 
     def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
+        self.path = path
         self.url, self.clock = f"sqlite:///{path}", clock
         self.ids: dict[str, list[str]] = {user: [] for user in USERS}
         """User → ids in the order in which they were first seen."""
+        self.copies: dict[str, Path] = {}
+        """User → the last export."""
 
     async def __aenter__(self) -> "World":
         self.opening = Memory.open(self.url, embeddings=QuickEmbedder(), clock=self.clock)
@@ -65,6 +69,13 @@ class World:
         fields = record.model_dump(exclude={"id", "current", "vector_ids"})
         names = {"id": self.label(user, record.id), "current": self.label(user, record.current)}
         return {**fields, **names, "vectors": len(record.vector_ids)}
+
+    async def exported(self, user: str) -> Path:
+        """An export of the user's in a file."""
+        file = self.path.with_suffix(f".{USERS.index(user)}.jsonl")
+        lines = [json.dumps(line) async for line in self.memory.export(user)]
+        file.write_text("\n".join(lines) + "\n")
+        return file
 
     async def listed(self, user: str) -> list[MemoryRecord]:
         """All of the user's documents."""
@@ -107,6 +118,8 @@ class TwoUsers(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now, self.steps = START, 0
+        self.secrets: list[str] = []
+        """Words that were told and erased."""
         self.folder = tempfile.TemporaryDirectory()
         self.runner = asyncio.Runner()
         self.hidden: dict[str, dict[str, MemoryRecord]] = {user: {} for user in USERS}
@@ -226,6 +239,52 @@ class TwoUsers(RuleBasedStateMachine):
         with pytest.raises(ThoughtcycleError):
             self.runner.run(memory.conversation(user, chat))
 
+    @rule(made=memories, guest=GUEST)
+    def erase(self, made: Made, guest: bool) -> None:
+        user = self._actor(made, guest)
+        before = self.runner.run(self.shared.memory.get(*made[:2]))
+        shared, alone = self.both(user, lambda memory, id: memory.erase(user, [id]), *known_to(user, made))
+        if isinstance(shared, str):
+            return
+        assert shared == alone and shared.left == ()
+        assert before is not None
+        self.hidden[user].pop(before.id, None)
+        after = self.runner.run(self.shared.memory.get(user, before.id))
+        assert after is not None and (after.status, after.content) == ("erased", None)
+        history = self.runner.run(self.shared.memory.history(user, before.id))
+        assert not [row for row in history if row.before is not None and row.before.content is not None]
+
+    @rule(who=WHO, words=st.sampled_from(("{}", "meu {} é gato", "{}@x.y praia")))
+    def tell_and_erase(self, who: int, words: str) -> None:
+        """A word that nobody else says is in no file afterwards."""
+        user, word = self.users[who], f"zyx{len(self.secrets)}w{self.steps}"
+        self.secrets.append(word)
+        text = words.format(word)
+        self._say(user, text, f"anotado: {text}")
+
+        async def work(memory: Memory, text: str) -> str:
+            (saved,) = await memory.save(user, [MemoryDraft(content=text, bindings=(word,))])
+            await memory.update(user, saved.record.id, content=f"{text}!")
+            receipt = await memory.erase(user, [saved.record.id])
+            assert receipt.left == () and receipt.memories == 1
+            return "erased"
+
+        self.both(user, work, text, text)
+
+    @rule(who=WHO)
+    def keep_a_copy(self, who: int) -> None:
+        """An export, to be brought back later: after something was hidden or erased."""
+        user = self.users[who]
+        for world in (self.shared, self.alone[user]):
+            world.copies[user] = self.runner.run(world.exported(user))
+
+    @rule(who=WHO)
+    def bring_it_back(self, who: int) -> None:
+        user = self.users[who]
+        ours, other = (world.copies.get(user) for world in (self.shared, self.alone[user]))
+        if ours is not None:
+            self.both(user, lambda memory, file: memory.import_file(user, file), ours, other)
+
     @rule()
     def reopen(self) -> None:
         """Another process: all that is derived is made anew from the documents."""
@@ -267,6 +326,9 @@ class TwoUsers(RuleBasedStateMachine):
         for world in (self.shared, *self.alone.values()):
             self.runner.run(world.__aexit__())
         self.runner.close()
+        for path in Path(self.folder.name).glob("*.db*"):
+            data = path.read_bytes()
+            assert not [word for word in self.secrets if word.encode() in data], path.name
         self.folder.cleanup()
 
     async def _close(self, user: str) -> None:
@@ -282,10 +344,9 @@ class TwoUsers(RuleBasedStateMachine):
             lines = [line async for line in world.memory.export(user)]
             counts.append(lines[-1])
             if world is self.shared:
-                parts = [part for text in spoken(lines) for part in text.split(HIDDEN)]
                 for record in self.hidden[user].values():
-                    secret = record.text.strip() and record.text not in HIDDEN
-                    assert not secret or not [part for part in parts if record.text in part]
+                    old = [text for at, text in spoken(lines) if at <= record.updated]
+                    assert not [part for text in old for part in text.split(HIDDEN) if says(record, part)]
             told.append([(row.number, row.op, row.at, world.label(user, row.memory)) for row in rows])
         assert told[0] == told[1] and counts[0] == counts[1]
         for record in await self.shared.listed(other):
@@ -294,11 +355,14 @@ class TwoUsers(RuleBasedStateMachine):
             assert await self.shared.memory.versions(user, record.id) == []
 
 
-def spoken(lines: list[Any]) -> list[str]:
-    """The texts of the messages in an export."""
+def spoken(lines: list[Any]) -> list[tuple[datetime, str]]:
+    """When which texts were said, in an export."""
     cycles = [line for line in lines if line["line"] == "cycle"]
-    replies = [message for line in cycles for one in line["variants"] for message in one["messages"]]
-    return [message["content"] for message in [*(line["message"] for line in cycles), *replies]]
+    return [
+        (datetime.fromisoformat(line["opened_at"]), message["content"])
+        for line in cycles
+        for message in (line["message"], *(text for one in line["variants"] for text in one["messages"]))
+    ]
 
 
 def known_to(user: str, made: Made) -> tuple[str, str]:

@@ -203,3 +203,20 @@ async def test_undo_leaves_abandoned_branches_alone(memory: Memory) -> None:
     await save(memory, "antigo", one)
     await memory.settle_branches("ana", "chat", fork.id)
     assert (await memory.undo("ana")).undone is None
+
+
+@pytest.mark.spec("BY-9")
+async def test_what_the_user_deletes_stays_deleted_when_its_branch_comes_back(memory: Memory) -> None:
+    one = await exchange(memory, "1")
+    fork = await exchange(memory, "1b")
+    id = await save(memory, "gosta de gatos", one)
+    await memory.settle_branches("ana", "chat", fork.id)
+    (hidden,) = await memory.hide("ana", [id])
+    assert (hidden.status, hidden.reason) == ("hidden", "user")
+    await memory.settle_branches("ana", "chat", one.id)
+    assert await active(memory) == []
+    await memory.settle_branches("ana", "chat", fork.id)
+    back = (await memory.undo("ana", id)).record
+    assert back is not None and (back.status, back.reason) == ("hidden", "abandoned")
+    await memory.settle_branches("ana", "chat", one.id)
+    assert await active(memory) == ["gosta de gatos"]
