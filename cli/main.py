@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from thoughtcycle.cli import erasing as erasing  # adds its command to `memories`
 from thoughtcycle.cli import eval as evaluations
-from thoughtcycle.cli import memories, users, work
+from thoughtcycle.cli import memories, reembed, users, work
 from thoughtcycle.cli.options import (
     TEXTS,
     Db,
@@ -33,6 +33,7 @@ app = typer.Typer(
 app.add_typer(memories.app, name="memories")
 app.add_typer(evaluations.app, name="eval")
 app.add_typer(users.app)
+app.add_typer(reembed.app)
 app.command("worker", help=TEXTS["help.worker"])(work.worker)
 app.add_typer(work.app, name="jobs")
 

@@ -57,6 +57,11 @@ class Engine:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
+    def model(self) -> str | None:
+        """Name of the embedding model; None: words only."""
+        return self._model
+
+    @property
     def index_memory(self) -> int:
         """Bytes that the indexes of all users take at the moment, about."""
         return self._spaces.nbytes + self._talks.nbytes

@@ -40,6 +40,7 @@ from thoughtcycle.memory.records import (
     UndoResult,
     utc_now,
 )
+from thoughtcycle.memory.reembedding import Reembedding
 from thoughtcycle.memory.shelf import BUDGET
 from thoughtcycle.memory.snapshots import Snapshots
 from thoughtcycle.memory.storage.base import Write
@@ -57,7 +58,7 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing, Leaving):
+class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing, Leaving, Reembedding):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.

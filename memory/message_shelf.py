@@ -1,6 +1,7 @@
 """The message indexes in use, caught up from closed cycles before each search that asks for them."""
 
 import asyncio
+from itertools import islice
 
 from thoughtcycle.memory import embedder
 from thoughtcycle.memory.embedder import Embedder
@@ -27,24 +28,27 @@ class MessageShelf(Shelf[MessageIndex]):
 
     async def complete(self, user: str, index: MessageIndex) -> None:
         """Makes and keeps the vectors that messages of `index` lack; raises ModelFailed."""
+        while await self.complete_some(user, index):
+            pass
+
+    async def complete_some(self, user: str, index: MessageIndex) -> int:
+        """Makes and keeps some of the vectors that messages of `index` lack; 0 when none does."""
         if self._embeddings is None:
-            return
-        while index.pending:
-            some = dict(list(index.pending.items())[:_AT_ONCE])
-            data = embedder.packed(
-                await embedder.embed(self._embeddings, [text for _, text in some.values()])
-            )
-            made = {
-                slot: MessageVector(
-                    cycle=cycle, digest=digest(text), model=self._embeddings.name, data=data[text]
-                )
-                for slot, (cycle, text) in some.items()
-                if text in data
-            }
+            return 0
+        some = dict(islice(index.pending.items(), _AT_ONCE))
+        data = embedder.packed(await embedder.embed(self._embeddings, [text for _, text in some.values()]))
+        name = self._embeddings.name
+        made = {
+            slot: MessageVector(cycle=cycle, digest=digest(text), model=name, data=data[text])
+            for slot, (cycle, text) in some.items()
+            if text in data
+        }
+        if made:
             await self._storage.keep_message_vectors(user, list(made.values()))
             index.put(made)
-            for slot in some:  # also those whose text has no direction
-                index.pending.pop(slot, None)
+        for slot in some:  # also those whose text has no direction
+            index.pending.pop(slot, None)
+        return len(some)
 
     def _fresh(self) -> MessageIndex:
         return MessageIndex()

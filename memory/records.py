@@ -32,11 +32,13 @@ Op = Literal[
     "undo",
     "erase",
     "redact",
+    "reembed",
 ]
 """`supersede` keeps (or drops) a former version under an id of its own; its memory is that version.
 A merge is two rows, one after the other: that of the memory which it ended, then that of the one it kept.
 `abandon` and `restore` follow the live branch of a chat; nobody undoes them by hand. `erase` empties a memory
-for good, with its former rows; `redact` takes the words of an erased memory out of another one's source."""
+for good, with its former rows; `redact` takes the words of an erased memory out of another one's source;
+`reembed` gives it vectors of another embedding model."""
 
 
 def new_id() -> str:

@@ -334,3 +334,7 @@ class Storage(WholeUser, Health, Forgetting, JobStorage):
 
         Amending a cycle drops its vectors: they are made again from what it says then.
         """
+
+    @abstractmethod
+    async def drop_message_vectors(self, user: str, *, keep: str) -> None:
+        """Removes the vectors of the user's messages, those of the model `keep` aside."""

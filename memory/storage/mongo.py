@@ -28,6 +28,7 @@ from thoughtcycle.memory.storage import (
     mongo_health,
     mongo_jobs,
     mongo_memories,
+    mongo_reembedding,
     mongo_transcript,
     mongo_users,
 )
@@ -182,6 +183,9 @@ class MongoStorage(Storage):
 
     async def keep_message_vectors(self, user: str, vectors: Sequence[MessageVector]) -> None:
         await self._write(mongo_transcript.keep_message_vectors(self._db, user, vectors))
+
+    async def drop_message_vectors(self, user: str, *, keep: str) -> None:
+        await self._write(mongo_reembedding.drop_message_vectors(self._db, user, keep))
 
     async def conversations(self, user: str, *, after: str | None, limit: int) -> list[Conversation]:
         return await self._run(mongo_users.conversations(self._db, user, after, limit))

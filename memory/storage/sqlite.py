@@ -28,6 +28,7 @@ from thoughtcycle.memory.storage import (
     sqlite_health,
     sqlite_jobs,
     sqlite_memories,
+    sqlite_reembedding,
     sqlite_transcript,
     sqlite_users,
 )
@@ -195,6 +196,9 @@ class SqliteStorage(Storage):
 
     async def keep_message_vectors(self, user: str, vectors: Sequence[MessageVector]) -> None:
         await self._write(sqlite_transcript.keep_message_vectors, user, vectors)
+
+    async def drop_message_vectors(self, user: str, *, keep: str) -> None:
+        await self._write(sqlite_reembedding.drop_message_vectors, user, keep)
 
     async def conversations(self, user: str, *, after: str | None, limit: int) -> list[Conversation]:
         return await self._read(sqlite_users.conversations, user, after, limit)

@@ -85,3 +85,19 @@ def test_another_user_changes_and_learns_nothing(filled: tuple[Path, str, str]) 
 def test_every_change_has_a_name(language: Any) -> None:
     named = texts(language, "cli")
     assert [op for op in get_args(Op) if f"op.{op}" not in named] == []
+
+
+def test_reembed_shows_the_cost_and_asks(tmp_path: Path) -> None:
+    db = tmp_path / "m.db"
+
+    async def fill() -> None:
+        async with Memory.open(f"sqlite:///{db}", embeddings=None) as memory:
+            await memory.save("ana", [MemoryDraft(content="Mora em Natal")])
+
+    asyncio.run(fill())
+    english = {"THOUGHTCYCLE_LANGUAGE": "en"}
+    asked = run("reembed", db=db, env=english)
+    assert asked.returncode != 0
+    assert "1 texts, 13 characters" in asked.stdout
+    assert "Done" in run("reembed", "--yes", db=db, env=english).stdout
+    assert json.loads(run("reembed", "--json", db=db).stdout)["texts"] == 0

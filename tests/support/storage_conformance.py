@@ -266,6 +266,23 @@ class StorageConformance:
         assert (await storage.feed("ana", 0, model=None)).blocks == []
         assert (await storage.feed("bia", 0, model="words")).number == 0
 
+    async def test_the_past_is_what_was_believed_then(self, storage: Storage) -> None:
+        days = [START + timedelta(days=day) for day in range(4)]
+        for n, status in enumerate(("superseded", "active", "archived", "hidden", "erased")):
+            until = days[2] if status == "superseded" else None
+            memory = record(f"m{n}", status=status, valid_from=days[1], valid_to=until)
+            await storage.commit("ana", [new(memory, "x")])
+
+        async def past(user: str, day: int) -> tuple[set[str], set[str]]:
+            found = await storage.past(user, days[day], model="words")
+            owners = {memory for block in found.blocks for memory, _ in block.owners}
+            return {one.id for one in found.entries}, owners
+
+        assert await past("ana", 0) == (set(), set())
+        assert await past("ana", 1) == ({"m0", "m1", "m2"}, {"m0", "m1", "m2"})
+        assert await past("ana", 2) == ({"m1", "m2"}, {"m1", "m2"})
+        assert await past("bia", 1) == (set(), set())
+
     async def test_a_chat_belongs_to_who_came_first(self, storage: Storage) -> None:
         users = [f"user{n}" for n in range(8)]
         claimed = await asyncio.gather(*(storage.claim("chat", user, START) for user in users))
@@ -389,6 +406,12 @@ class StorageConformance:
         await storage.keep_message_vectors("ana", [*kept, made("unknown", "a")])
         await storage.keep_message_vectors("ana", kept[:1])
         await storage.keep_message_vectors("bia", [made("c1", "c")])
+        other = made("c1", "a").model_copy(update={"model": "former"})
+        await storage.keep_message_vectors("ana", [other])
+        for user in ("bia", "ana"):
+            assert (await storage.cycle_feed("ana", 0, model="former")).vectors == (other,)
+            await storage.drop_message_vectors(user, keep="words")
+        assert (await storage.cycle_feed("ana", 0, model="former")).vectors == ()
         feed = await storage.cycle_feed("ana", 0, model="words")
         assert sorted(feed.vectors, key=lambda one: one.digest) == kept
         assert (await storage.cycle_feed("ana", 0, model="another")).vectors == ()

@@ -1,0 +1,42 @@
+"""`thoughtcycle reembed`: after a change of the embedding model, new vectors; the cost is shown first."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from thoughtcycle.cli.opening import with_memory
+from thoughtcycle.cli.options import TEXTS, Db, Json, User, put_json, reported
+from thoughtcycle.cli.users import Yes
+
+if TYPE_CHECKING:
+    from thoughtcycle.memory.memory import Memory
+
+app = typer.Typer()
+
+
+@app.command(help=TEXTS["help.reembed"])
+@reported
+def reembed(user: User = None, db: Db = None, as_json: Json = False, yes: Yes = False) -> None:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    async def work(memory: "Memory", who: str) -> None:
+        found = await memory.outdated(who)
+        if as_json:
+            put_json(asdict(found))
+        else:
+            typer.echo(TEXTS.fill("reembed.cost", model=memory.model, **asdict(found)))
+        if not found.texts:
+            return
+        if not yes and not typer.confirm(TEXTS["reembed.ask"], err=True):
+            raise typer.Exit(1)
+        console = Console(stderr=True)
+        with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as bar:
+            task = bar.add_task(TEXTS["reembed.running"], total=found.memories + found.messages)
+            async for step in memory.reembed(who):
+                bar.update(task, completed=step.done, total=step.total)
+        if not as_json:
+            typer.echo(TEXTS["reembed.done"])
+
+    with_memory(db, user, work)
