@@ -144,6 +144,7 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing, Leaving, 
         *,
         content: Any,
         bindings: Sequence[str] | None = None,
+        key: str | None = None,
         correction: bool = False,
         cycle: str | None = None,
         words: str = "",
@@ -151,8 +152,9 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing, Leaving, 
         """Gives an active memory new content; what it said before stays in history as its former version.
 
         With `correction` it was never true: changed in place, only the journal remembers. `bindings` None
-        leaves them. `cycle` and `words` say where the new content comes from. The same content again changes
-        nothing. Raises NotAllowed('memory_unknown'), InputRefused('memory_not_active').
+        leaves them; a `key` gives it another slot, unless an active memory stands there. `cycle` and `words`
+        say where the new content comes from. The same content again changes nothing.
+        Raises NotAllowed('memory_unknown'), InputRefused('memory_not_active').
         """
         readable(content)
         data: dict[str, bytes] = {}
@@ -161,9 +163,11 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing, Leaving, 
 
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
             record = await self._active(user, id)
+            taken = await self._storage.same(user, identities=(), keys={key}) if key is not None else ()
             changed = record.model_copy(
                 update={
                     "content": content,
+                    "key": record.key if key is None or taken else key,
                     "bindings": record.bindings if bindings is None else tuple(dict.fromkeys(bindings)),
                 }
             )

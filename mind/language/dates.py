@@ -208,6 +208,18 @@ def annotate(text: str, language: Language, now: datetime) -> str:
     return "".join(parts) + text[done:]
 
 
+def undated(text: str, language: Language, now: datetime, *, times_only: bool = False) -> str:
+    """`text` without its dates, or without its times of day alone, and without what they leave hanging."""
+    folded = fold(text, language)
+    for mention in reversed(mentions(folded, language, now)):
+        if not (times_only and mention.value):
+            start, end = folded.starts[mention.start], folded.ends[mention.end - 1]
+            text = text[:start] + " " + text[end:]
+    data = _patterns(language).data
+    text = re.sub(rf"\( *(?:{data['week_of']} *)?\)", " ", text)
+    return re.sub(rf"(?:[ ,.:;]+(?:{data['hanging']})\b)*[ ,.:;]*$", "", " ".join(text.split()))
+
+
 def begins_with_date(text: str, language: Language, now: datetime) -> bool:
     """Whether a phrase is a day or time ("sábado", "às 15h", "Friday") and so no place."""
     folded = fold(text, language)

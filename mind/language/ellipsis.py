@@ -43,10 +43,29 @@ def completed(
     before = _before(sentence, clause)
     found = _of_somebody(message, sentence, clause, language)
     if not found and before is not None:
-        found = _contrasted(message, before, clause, language) or _with_object(
-            message, before, clause, language
-        )
+        found = _contrasted(message, before, clause, language)
+    if not found and (said := _last_said(message, sentence, clause, language)):
+        found = _with_object(message, said, clause, language)
+    found = found or _without_aside(message.folded, clause, language)
     return (found,) if found else tuple(_introduced(message.folded, clause, language))
+
+
+def _last_said(message: Message, sentence: Sentence, clause: Clause, language: Language) -> Clause | None:
+    """The clause before this one, in this sentence or the one before, mere fillers aside."""
+    near = [each for each in message.sentences if each.start <= sentence.start][-2:]
+    earlier = [each for part in near for each in part.clauses if each.end <= _raw(clause)]
+    leads = compiled(word_lists(language, "language/clauses")["leads"], language)
+    telling = (each for each in reversed(earlier) if not leads.fullmatch(message.text(each)))
+    return next((each for each in telling if each.start < each.end), None)
+
+
+def _without_aside(folded: Folded, clause: Clause, language: Language) -> Statement | None:
+    """ "My dog is actually called Loki": the clause without what was said in passing."""
+    match = _pattern("aside", language).search(folded.text, clause.start, clause.end)
+    if match is None:
+        return None
+    text = folded.original(clause.start, match.start()) + folded.original(match.end(), clause.end)
+    return Statement(text, clause.start, clause.end)
 
 
 def _raw(clause: Clause) -> int:
@@ -140,8 +159,13 @@ def _with_object(message: Message, before: Clause, clause: Clause, language: Lan
     """ "I don't hate mushrooms, I love them"."""
     folded = message.folded
     told = _pattern("told_object", language).match(folded.text, before.start, before.end)
+    if told is None:
+        return None
+    if _pattern("bare_verb", language).match(folded.text, _raw(clause), clause.end):
+        what = folded.original(told.start("verb"), told.end("x"))
+        return Statement(f"{_data(language)['i']} {what}", clause.start, clause.end, ("taste",))
     bare = _pattern("bare_object", language).match(folded.text, clause.start, clause.end)
-    if told is None or bare is None:
+    if bare is None:
         return None
     joint = _data(language)["joint"] if fold_word(bare["head"]).split()[0] == "gosto" else ""
     what = folded.original(*told.span("x"))

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from thoughtcycle.mind.language import values
 from thoughtcycle.mind.language.clauses import Clause, Message, Sentence, parse
-from thoughtcycle.mind.language.dates import amounts, annotate, begins_with_date, mentions
+from thoughtcycle.mind.language.dates import amounts, annotate, begins_with_date, mentions, undated
 from thoughtcycle.mind.language.ellipsis import completed
 from thoughtcycle.mind.language.feelings import feeling_topic, intensity, momentary
 from thoughtcycle.mind.language.fold import Folded, fold, fold_word
@@ -38,6 +38,9 @@ class Fact:
     words: str
     """The clause of the message that says so, verbatim."""
     weight: float
+    replaces: str = ""
+    """Words by which a memory under another key is known that this changes, where the message corrects or
+    moves something: the kind of somebody renamed ("cachorro"), the appointment moved ("consulta")."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,18 @@ def rules(language: Language) -> tuple[Rule, ...]:
 
 
 def _rule(entry: Mapping[str, Any], language: Language) -> Rule:
-    flags = ("whole", "dated", "correction", "place", "loose", "verbatim", "alone", "since")
+    flags = (
+        "whole",
+        "dated",
+        "correction",
+        "place",
+        "loose",
+        "verbatim",
+        "alone",
+        "since",
+        "renames",
+        "moves",
+    )
     return Rule(
         topic=entry["topic"],
         kind=entry.get("kind"),
@@ -334,7 +348,13 @@ class _Reading:
             bindings=self._bindings(words),
             words=words,
             weight=self._weight(),
+            replaces=self._replaces(),
         )
+
+    def _replaces(self) -> str:
+        if "moves" in self.rule.flags:
+            return undated(self._text("x"), self.language, self.now)
+        return self._text("kin") or self._text("pet") if "renames" in self.rule.flags else ""
 
     def _bindings(self, words: str) -> tuple[str, ...]:
         own: list[str] = []

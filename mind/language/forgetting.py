@@ -9,9 +9,9 @@ from typing import Any
 
 from thoughtcycle.mind.language import values
 from thoughtcycle.mind.language.clauses import Message, Sentence
-from thoughtcycle.mind.language.dates import mentions
+from thoughtcycle.mind.language.dates import undated
 from thoughtcycle.mind.language.facts import Fact, told
-from thoughtcycle.mind.language.fold import Folded, fold
+from thoughtcycle.mind.language.fold import Folded
 from thoughtcycle.mind.language.patterns import compiled, vocabulary
 from thoughtcycle.mind.language.topics import (
     EVERYTHING,
@@ -167,7 +167,8 @@ def _part(
         one = bool(words) and not (several or _proper(folded, start, end))
         return tuple(Target(context, about.keys, words, one=one) for context in about.contexts)
     if found.event:
-        phrase = _undated(folded, start, end, language, now)
+        said = folded.original(start, end)
+        phrase = undated(said, language, now) or said
         plural = _plural(found, language)
         words = phrase.replace(folded.original(*found.span), values.singular(found.text, language))
         return (Target(phrase, found.keys, words if plural else phrase, one=not (several or plural)),)
@@ -187,14 +188,6 @@ def _of_topic(
 
 def _plural(found: Mention, language: Language) -> bool:
     return values.singular(found.text, language) != found.text
-
-
-def _undated(folded: Folded, start: int, end: int, language: Language, now: datetime) -> str:
-    """The words of a phrase but for its dates: an appointment is known by what it is."""
-    words = folded.original(start, end)
-    for mention in reversed(mentions(fold(words, language), language, now)):
-        words = words[: mention.start] + " " + words[mention.end :]
-    return " ".join(words.split()).strip(" ,.") or folded.original(start, end)
 
 
 def _qualifier(folded: Folded, start: int, end: int, found: Mention, language: Language) -> str:

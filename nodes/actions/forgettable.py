@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Sequence
 
 from thoughtcycle.memory.records import Recalled
-from thoughtcycle.memory.words import terms
 from thoughtcycle.mind.base import View
 from thoughtcycle.mind.language.forgetting import Target
-from thoughtcycle.nodes.actions.told import ALL_OR_LAST, found_by_search, has_key, heard
-
-_SUBJECT = 3
-"""Parts of a key that name one of the family or a pet; what follows tells of them."""
+from thoughtcycle.nodes.actions.told import (
+    ALL_OR_LAST,
+    found_by_search,
+    has_key,
+    has_words,
+    heard,
+    subject_of,
+)
 
 
 def meant(view: View) -> list[Recalled]:
@@ -37,14 +40,14 @@ def _sure(view: View) -> list[tuple[Target, list[Recalled]]]:
 
 def _doubt(target: Target, view: View) -> list[Recalled]:
     fitting = _fitting(target, found_by_search(view)) if target.one else []
-    return fitting if len({_subject(memory) for memory in fitting}) > 1 else []
+    return fitting if len({subject_of(memory) for memory in fitting}) > 1 else []
 
 
 def _fitting(target: Target, found: Sequence[Recalled]) -> list[Recalled]:
     """The memories of the target's topic that have its words; of any topic when one thing is meant."""
     if target.context in ALL_OR_LAST:
         return list(found)
-    worded = [memory for memory in found if _has_words(memory, target.words)]
+    worded = [memory for memory in found if has_words(memory, target.words)]
     if not target.keys:
         return worded
     keyed = [memory for memory in worded if _of_topic(memory, target)]
@@ -54,21 +57,9 @@ def _fitting(target: Target, found: Sequence[Recalled]) -> list[Recalled]:
 def _of_topic(memory: Recalled, target: Target) -> bool:
     """A memory without a key, kept by a model, is of a topic when it says so in the user's words."""
     if memory["key"] is None:
-        return _has_words(memory, target.context)
+        return has_words(memory, target.context)
     last = memory["key"].rpartition(":")[2]
     return has_key(memory, target.keys) and target.aspect in ("", last)
-
-
-def _has_words(memory: Recalled, words: str) -> bool:
-    """Whether the memory's text has all of the words, whatever their endings."""
-    own = {form for term in terms(memory["content"]) for form in term}
-    return all(own & set(term) for term in terms(words))
-
-
-def _subject(memory: Recalled) -> str:
-    key = memory["key"] or memory["id"]
-    parts = key.split(":")
-    return ":".join(parts[:_SUBJECT]) if parts[0] in ("family", "pet") else key
 
 
 def _unique(memories: Iterable[Recalled]) -> list[Recalled]:

@@ -6,11 +6,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from thoughtcycle.memory.records import Kind, MemoryDraft, Source, as_text
+from thoughtcycle.memory.records import Kind, MemoryDraft, Recalled, Source, as_text
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.language.understanding import Fact
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.told import brief_list, did, heard
+from thoughtcycle.nodes.actions.superseding import undecided
+from thoughtcycle.nodes.actions.told import brief_list, did, has_key, has_words, heard
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.nodes.window import clip
 
@@ -67,9 +68,17 @@ def items_by_rules(view: View) -> list[SaveItem]:
 
 def unsaved(view: View) -> list[Fact]:
     """The facts of the message without those that an update of this cycle took over."""
+    if undecided(view):
+        return []
     updated = {id for step in view.steps if step["action"] == "MemoryUpdate" for id in step.get("found", ())}
-    keys = {memory["key"] for memory in view.recalled if memory["id"] in updated}
-    return [fact for fact in heard(view).facts if fact.key not in keys]
+    known = [memory for memory in view.recalled if memory["id"] in updated]
+    facts = [fact for fact in heard(view).facts if fact.key not in {memory["key"] for memory in known}]
+    return [fact for fact in facts if not (fact.replaces and any(_took(memory, fact) for memory in known))]
+
+
+def _took(memory: Recalled, fact: Fact) -> bool:
+    """Whether a changed memory says by now what a fact under another key tells."""
+    return fact.key.startswith("date:") and has_key(memory, ("date",)) and has_words(memory, fact.replaces)
 
 
 def as_item(fact: Fact) -> KnownItem:
@@ -154,12 +163,12 @@ def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
         bindings=tuple(dict.fromkeys(item.bindings)),
         source=Source(
             cycle=turn.state.get("cycle_id"),
-            words=known.words if known else _words(text, turn.message),
+            words=known.words if known else said(text, turn.message),
         ),
     )
 
 
-def _words(content: str, message: str) -> str:
+def said(content: str, message: str) -> str:
     """The sentence of the user's message that shares most words with a model's wording of it."""
     wanted = set(re.findall(r"\w{3,}", content.casefold()))
     sentences = re.split(r"(?<=[.!?\n])\s+", message)

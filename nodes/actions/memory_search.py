@@ -35,7 +35,8 @@ def contexts_by_rules(view: View) -> list[str]:
     if not wanted and wonders(view):
         wanted = list(topics_of(view.message, view.language))
     if not wanted:
-        wanted = [binding for item in told.facts for binding in item.bindings[:2]]
+        wanted = [fact.replaces for fact in told.facts if fact.replaces]
+        wanted += [binding for fact in told.facts for binding in fact.bindings[:2]]
         wanted += [retraction.words for retraction in told.retractions]
     return list(dict.fromkeys(wanted))
 

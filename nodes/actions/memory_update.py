@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from thoughtcycle.memory.records import MemoryRecord, as_text
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.memory_save import Binding, Content, usable
+from thoughtcycle.nodes.actions.memory_save import Binding, Content, said, usable
+from thoughtcycle.nodes.actions.superseding import Change, changes
 from thoughtcycle.nodes.actions.told import brief_list, did, has_key, heard
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed
@@ -26,23 +27,35 @@ class UpdateItem(BaseModel):
     bindings: list[Binding] | None = Field(default=None, max_length=12)
 
 
+class KnownUpdate(UpdateItem):
+    """A change that the rules understood, so that its slot and the very words are known."""
+
+    key: str | None = None
+    words: str = ""
+
+
 def items_by_rules(view: View) -> list[UpdateItem]:
     """The recalled memories whose slot the message fills anew, or takes back."""
     told = heard(view)
-    new = {fact.key: fact for fact in told.facts}
-    denied = {retraction.key for retraction in told.retractions}
-    action = MemoryUpdate()
-    items = []
+    items = [_as_item(change) for change in changes(view)]
+    new = {fact.key for fact in told.facts}
     for memory in view.recalled:
-        key = memory["key"]
-        if key in new and memory["content"] != new[key].content:
-            items.append(
-                UpdateItem(id=memory["id"], content=new[key].content, bindings=list(new[key].bindings))
-            )
-        elif has_key(memory, denied) and key not in new:
-            content = action.say(view.language, "rules.no_longer", memory=memory["content"])
-            items.append(UpdateItem(id=memory["id"], content=content))
-    return items
+        denied = [each for each in told.retractions if has_key(memory, (each.key,))]
+        if denied and memory["key"] not in new:
+            content = MemoryUpdate().say(view.language, "rules.no_longer", memory=memory["content"])
+            items.append(KnownUpdate(id=memory["id"], content=content, words=denied[0].words))
+    return list(items)
+
+
+def _as_item(change: Change) -> KnownUpdate:
+    fact = change.fact
+    return KnownUpdate(
+        id=change.memory["id"],
+        content=fact.content,
+        bindings=list(fact.bindings),
+        key=fact.key,
+        words=fact.words,
+    )
 
 
 def tell_by_rules(view: View) -> str:
@@ -117,7 +130,9 @@ async def _update(item: UpdateItem, turn: Turn) -> MemoryRecord | None:
             item.id,
             content=item.content,
             bindings=item.bindings,
+            key=item.key if isinstance(item, KnownUpdate) else None,
             cycle=turn.state.get("cycle_id"),
+            words=item.words if isinstance(item, KnownUpdate) else said(as_text(item.content), turn.message),
         )
     except (NotAllowed, InputRefused) as refusal:
         log.info("update refused: %s", refusal.code)

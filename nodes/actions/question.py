@@ -5,6 +5,7 @@ from typing import ClassVar
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.forgettable import doubtful, meant
+from thoughtcycle.nodes.actions.superseding import undecided
 from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard, topics
 from thoughtcycle.nodes.turn import Turn
 
@@ -16,6 +17,8 @@ def question_by_rules(view: View) -> str:
     """A question about what was looked for and not found, or about which of several is meant."""
     action = AskQuestion()
     told = heard(view)
+    if unclear := undecided(view):
+        return action.say(view.language, "rules.which_changed", memories=brief_list(unclear))
     if unclear := doubtful(view):
         return action.say(view.language, "rules.which", memories=brief_list(unclear))
     if told.forget:
@@ -39,6 +42,8 @@ class AskQuestion(Action[None]):
         told = heard(view)
         if not did(view, "MemorySearch"):
             return _LAST_RESORT
+        if undecided(view):
+            return 0.5
         if told.forget:
             unserved = not meant(view) and not did(view, "MemoryDelete") and not told.facts
             return 0.5 if doubtful(view) or unserved else _LAST_RESORT

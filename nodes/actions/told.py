@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from thoughtcycle.memory.records import Recalled
+from thoughtcycle.memory.words import terms
 from thoughtcycle.mind.base import View
 from thoughtcycle.mind.language.understanding import Understanding, understand
 
@@ -31,6 +32,19 @@ def has_key(memory: Recalled, keys: Iterable[str]) -> bool:
     """Whether a memory's key is one of `keys` or lies below one (`taste` covers `taste:coentro`)."""
     own = memory["key"] or ""
     return any(own == key or own.startswith(f"{key}:") for key in keys)
+
+
+def has_words(memory: Recalled, words: str) -> bool:
+    """Whether the memory's text has all of the words, whatever their endings."""
+    own = {form for term in terms(memory["content"]) for form in term}
+    return all(own & set(term) for term in terms(words))
+
+
+def subject_of(memory: Recalled) -> str:
+    """The part of a memory's key that names one of the family or a pet; of any other the whole key."""
+    key = memory["key"] or memory["id"]
+    parts = key.split(":")
+    return ":".join(parts[:3]) if parts[0] in ("family", "pet") else key
 
 
 def found_by_search(view: View) -> list[Recalled]:

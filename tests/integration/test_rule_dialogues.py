@@ -84,6 +84,63 @@ FORGETTING = (
 )
 
 
+CORRECTING = (
+    dialogue(
+        "pt",
+        ("tenho um cachorro chamado Rex",),
+        ("Na verdade meu cachorro se chama Loki", "loki", "-rex"),
+        ("Meu cachorro na verdade se chama Max", "max"),
+        ("qual o nome do meu cachorro?", "max", "-loki"),
+        kept=("Cachorro: Max",),
+    ),
+    dialogue(
+        "en",
+        ("my dog is called Rex",),
+        ("actually my dog is called Loki", "loki"),
+        ("my dog is actually called Bob", "bob"),
+        ("my cat is called Tom",),
+        ("no wait, my cat's name is Kit", "kit"),
+        ("actually, I also have a dog called Zed", "zed"),
+        kept=("Dog: Bob", "Cat: Kit", "Has a dog called Zed"),
+    ),
+    dialogue(
+        "en",
+        ("my sister's name is Ann",),
+        ("my sister's name is Bea",),
+        ("sorry, my sister's name is Cleo",),
+        kept=("Sister: Ann", "Sister: Bea", "Sister: Cleo"),
+    ),
+    dialogue(
+        "pt",
+        ("tenho consulta no dentista dia 20/12 às 14h",),
+        ("a consulta mudou pra 21/12 às 9h", "atualizei"),
+        ("remarquei a consulta pras 10h", "atualizei"),
+        ("tenho consulta com o cardiologista dia 28/12",),
+        ("a consulta mudou pra 29/12", "qual mudou", "dentista", "cardiologista"),
+        kept=("Consulta no dentista: 21/12 10h", "Consulta com o cardiologista dia 28/12"),
+    ),
+    dialogue(
+        "en",
+        ("my flight to Rome is on December 18 at 6pm",),
+        ("the flight moved to December 20 at 8", "updated", "december 20"),
+        ("the meeting was moved to December 3 at 9", "saved"),
+        kept=("Flight to Rome: December 20 at 8", "Meeting: December 3 at 9"),
+    ),
+    dialogue(
+        "pt",
+        ("odeio coentro",),
+        ("nao gosto mais de coentro... quer dizer, agora eu gosto", "gosta de coentro"),
+        kept=("Gosta de coentro",),
+    ),
+    dialogue(
+        "en",
+        ("I hate cilantro",),
+        ("I don't like cilantro anymore... I mean, now I do", "likes cilantro"),
+        kept=("Likes cilantro",),
+    ),
+)
+
+
 async def told(dialogue: Told, folder: Path) -> None:
     async with lab(folder) as cycle:
         for message, words in dialogue.turns:
@@ -97,3 +154,23 @@ async def told(dialogue: Told, folder: Path) -> None:
 @pytest.mark.parametrize("dialogue", FORGETTING, ids=lambda each: f"{each.language} {each.turns[0][0]}")
 async def test_forgetting_hits_only_what_was_named(dialogue: Told, tmp_path: Path) -> None:
     await told(dialogue, tmp_path)
+
+
+@pytest.mark.spec("TC-10", "HM-6")
+@pytest.mark.parametrize("dialogue", CORRECTING, ids=lambda each: f"{each.language} {each.turns[0][0]}")
+async def test_a_correction_supersedes_what_it_corrects(dialogue: Told, tmp_path: Path) -> None:
+    await told(dialogue, tmp_path)
+
+
+@pytest.mark.spec("TC-15", "BY-1")
+async def test_a_changed_memory_names_the_cycle_and_words_of_its_change(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await cycle.say("sou vegetariano")
+        await cycle.say("Na verdade agora eu como peixe, não sou mais vegetariano.")
+        await cycle.say("odeio coentro")
+        await cycle.say("não odeio mais coentro")
+        exchanges = await cycle.memory.conversation("ana", "t", limit=10)
+        sources = {record.key: record.source for record in await cycle.memory.list("ana")}
+        assert sources["diet"].cycle == exchanges[1].id and sources["diet"].words == "eu como peixe"
+        assert sources["taste:coentro"].cycle == exchanges[3].id
+        assert sources["taste:coentro"].words == "não odeio mais coentro"

@@ -25,7 +25,7 @@ NOW = datetime(2026, 11, 21, 10, 0)
         ),
         (
             "esquece a consulta de amanhã que eu marquei",
-            Target("consulta de", ("date",), "consulta de", one=True),
+            Target("consulta", ("date",), "consulta", one=True),
         ),
         (
             "forget the meeting with Bob I booked",

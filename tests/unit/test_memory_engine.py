@@ -121,6 +121,19 @@ async def test_an_update_keeps_the_id_and_the_former_version(memory: Memory) -> 
     assert len(new.vector_ids) == len(old.vector_ids)
 
 
+async def test_an_update_may_move_a_memory_to_a_free_slot(memory: Memory) -> None:
+    old = await one(memory, "Cachorro: Rex", "c1", key="pet:dog:rex")
+    new = await memory.update("ana", old.id, content="Cachorro: Loki", key="pet:dog:loki", cycle="c2")
+    assert (new.id, new.key) == (old.id, "pet:dog:loki")
+    await one(memory, "Cachorro: Max", "c3", key="pet:dog:max")
+    kept = await memory.update("ana", old.id, content="Cachorro: Bob", key="pet:dog:max", cycle="c4")
+    assert kept.key == "pet:dog:loki", "an active memory stands there"
+    await memory.undo("ana", old.id)
+    back = await memory.undo("ana", old.id)
+    assert back.record is not None
+    assert (back.record.key, back.record.content) == ("pet:dog:rex", "Cachorro: Rex")
+
+
 async def test_an_update_that_says_the_same_changes_nothing(memory: Memory) -> None:
     old = await one(memory, "Mora em Recife")
     assert await memory.update("ana", old.id, content="Mora em Recife") == old
