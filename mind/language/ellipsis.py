@@ -1,9 +1,11 @@
 """Completes clauses that lean on what was said before: "she is a nurse", "but not dogs"."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from thoughtcycle.mind.language.clauses import Clause, Message, Sentence
@@ -52,11 +54,20 @@ def completed(
 
 def _last_said(message: Message, sentence: Sentence, clause: Clause, language: Language) -> Clause | None:
     """The clause before this one, in this sentence or the one before, mere fillers aside."""
-    near = [each for each in message.sentences if each.start <= sentence.start][-2:]
-    earlier = [each for part in near for each in part.clauses if each.end <= _raw(clause)]
     leads = compiled(word_lists(language, "language/clauses")["leads"], language)
-    telling = (each for each in reversed(earlier) if not leads.fullmatch(message.text(each)))
-    return next((each for each in telling if each.start < each.end), None)
+    at = bisect_left(message.sentences, sentence.start, key=lambda each: each.start)
+    previous = message.sentences[at - 1].clauses if at else ()
+    for each in chain(_earlier(sentence, clause), reversed(previous)):
+        if each.start < each.end and not leads.fullmatch(message.text(each)):
+            return each
+    return None
+
+
+def _earlier(sentence: Sentence, clause: Clause) -> Iterator[Clause]:
+    """The clauses of the sentence that end before this one begins, the last first."""
+    at = bisect_left(sentence.clauses, clause.start, key=lambda each: each.start)
+    raw = _raw(clause)
+    return (each for each in reversed(sentence.clauses[max(0, at - 5) : at]) if each.end <= raw)
 
 
 def _without_aside(folded: Folded, clause: Clause, language: Language) -> Statement | None:
@@ -74,8 +85,7 @@ def _raw(clause: Clause) -> int:
 
 
 def _before(sentence: Sentence, clause: Clause) -> Clause | None:
-    earlier = [each for each in sentence.clauses if each.end <= _raw(clause)]
-    return earlier[-1] if earlier else None
+    return next(_earlier(sentence, clause), None)
 
 
 def _of_somebody(
@@ -85,6 +95,10 @@ def _of_somebody(
     folded = message.folded
     said = _pattern("pronoun", language).match(folded.text, _raw(clause), clause.end)
     begin = max(0, _raw(clause) - WINDOW)
+    template = "{subject} {rest}"
+    if said is None:
+        said = _pattern("possessive", language).match(folded.text, _raw(clause), clause.end)
+        template = _data(language)["possessed"] if said else template
     if said is None:
         said = _pattern("third_person", language).match(folded.text, _raw(clause), clause.end)
         begin = sentence.start
@@ -94,7 +108,8 @@ def _of_somebody(
     if subject is None:
         return None
     rest = _split_off(folded, *said.span("rest"))
-    return Statement(f"{subject} {rest}", clause.start, clause.end, about=("family", "pet"))
+    text = template.replace("{subject}", subject).replace("{rest}", rest)
+    return Statement(text, clause.start, clause.end, about=("family", "pet"))
 
 
 def _tells_of_somebody(message: Message, sentence: Sentence, clause: Clause, language: Language) -> bool:

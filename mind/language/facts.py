@@ -19,6 +19,8 @@ from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
 MemoryKind = Literal["bio", "pref", "emo", "obj"]
 MAX_KEY = 120
+_FLAGS = ["whole", "dated", "correction", "place", "loose", "verbatim", "alone", "since"]
+_FLAGS += ["listed", "renames", "moves"]
 _SLOT = re.compile(r"\{(\w+)\}")
 _TABLES = {"kin": "kin", "pet": "pets", "mood": "moods", "category": "categories"}
 
@@ -38,6 +40,8 @@ class Fact:
     words: str
     """The clause of the message that says so, verbatim."""
     weight: float
+    shortened: bool = False
+    """Whether it was told in more words than are kept; its text then ends with an ellipsis."""
     replaces: str = ""
     """Words by which a memory under another key is known that this changes, where the message corrects or
     moves something: the kind of somebody renamed ("cachorro"), the appointment moved ("consulta")."""
@@ -75,18 +79,6 @@ def rules(language: Language) -> tuple[Rule, ...]:
 
 
 def _rule(entry: Mapping[str, Any], language: Language) -> Rule:
-    flags = (
-        "whole",
-        "dated",
-        "correction",
-        "place",
-        "loose",
-        "verbatim",
-        "alone",
-        "since",
-        "renames",
-        "moves",
-    )
     return Rule(
         topic=entry["topic"],
         kind=entry.get("kind"),
@@ -95,7 +87,7 @@ def _rule(entry: Mapping[str, Any], language: Language) -> Rule:
         weight=entry.get("weight", 1.0),
         patterns=tuple(compiled(pattern, language) for pattern in entry["patterns"]),
         never=compiled(entry["never"], language) if "never" in entry else None,
-        flags=frozenset(flag for flag in flags if entry.get(flag)),
+        flags=frozenset(flag for flag in _FLAGS if entry.get(flag)),
         capital=entry.get("capital"),
     )
 
@@ -209,9 +201,11 @@ class _Reading:
             return (self._fact(),)
         spans = values.items(self.folded, *self.match.span("items"), self.language)
         facts = []
-        for span in spans[:8]:
+        for span in spans[: values.MAX_ITEMS]:
             self.spans["items"] = span
             facts.append(self._fact())
+        if len(spans) > values.MAX_ITEMS:
+            facts[-1] = replace(facts[-1], shortened=True)
         return tuple(facts)
 
     def _capture(self) -> bool:
@@ -226,6 +220,7 @@ class _Reading:
             elif group in ("x", "y"):
                 place = "place" in self.rule.flags and group == "x"
                 cut = "cut_place" if place else "cut_feeling" if self.rule.kind == "emo" else "cut"
+                cut = "cut_listed" if "listed" in self.rule.flags else cut
                 begin, end = values.repaired(self.folded, *self.match.span(group), self.language)
                 span = values.phrase(self.folded, begin, end, self.language, cut)
                 if "since" in self.rule.flags:
@@ -254,7 +249,8 @@ class _Reading:
         if rule.capital and rule.capital in self.spans:
             typed = self._text(rule.capital)
             lower = "loose" in rule.flags and self.folded.source == self.folded.source.lower()
-            if not typed[:1].isupper() and not lower:
+            words = typed.split() if rule.capital == "names" else [typed]
+            if not any(word[:1].isupper() for word in words) and not lower:
                 return False
         if "dated" in rule.flags:
             group = "y" if "y" in self.spans and "{y}" in rule.content else "x"
@@ -272,7 +268,9 @@ class _Reading:
 
     def _text(self, group: str) -> str:
         span = self.spans.get(group)
-        return " ".join(self.folded.original(*span).split()) if span else ""
+        text = " ".join(self.folded.original(*span).split()) if span else ""
+        text += ")" * (text.count("(") > text.count(")"))
+        return f"{text}…" if span and values.is_cut(*span) else text
 
     def _slot(self, group: str) -> str:
         """A group as it stands in a key."""
@@ -318,7 +316,7 @@ class _Reading:
         content = " ".join(_SLOT.sub(fill, self.rule.content).split())
         if self.rule.kind == "emo":
             content = self._today(content)
-        content += self.since
+        content = content.replace(" :", ":") + self.since
         return annotate(content[:1].upper() + content[1:], self.language, self.now)
 
     def _today(self, content: str) -> str:
@@ -348,6 +346,7 @@ class _Reading:
             bindings=self._bindings(words),
             words=words,
             weight=self._weight(),
+            shortened=any(values.is_cut(*span) for span in self.spans.values()),
             replaces=self._replaces(),
         )
 

@@ -77,7 +77,8 @@ def remember_in(
 def note(payload: str, language: Language, now: datetime) -> Fact:
     """A fact that no rule knows, kept in the user's words."""
     words = payload.strip()[:NOTE_LENGTH].strip()
-    content = annotate(" ".join(words.split()), language, now)
+    shortened = len(words) < len(payload.strip())
+    content = annotate(" ".join(words.split()), language, now) + "…" * shortened
     return Fact(
         content=content[:1].upper() + content[1:],
         kind=None,
@@ -86,6 +87,7 @@ def note(payload: str, language: Language, now: datetime) -> Fact:
         bindings=topic_bindings("note"),
         words=words,
         weight=1.0,
+        shortened=shortened,
     )
 
 
@@ -167,7 +169,8 @@ def _of_thing(message: Message, begin: int, until: int, language: Language) -> A
         if match := compiled(data[name], language).match(folded.text, start, end):
             proper = _proper(folded, *match.span("what"))
             if not proper or compiled("{event}", language).match(folded.text, match.start("what")):
-                return _named_thing(folded, *match.span("what"), language, proper=proper)
+                scheduled = name == "thing"
+                return _named_thing(folded, *match.span("what"), language, proper, scheduled)
     for name in ("person", "somebody"):
         match = compiled(data[name], language).match(folded.text, start, end)
         if match and _proper(folded, *match.span("name")):
@@ -175,11 +178,13 @@ def _of_thing(message: Message, begin: int, until: int, language: Language) -> A
     return None
 
 
-def _named_thing(folded: Folded, start: int, end: int, language: Language, *, proper: bool) -> About:
-    """The words of what is asked; an event ("o dentista") is looked for in the schedule alone."""
+def _named_thing(
+    folded: Folded, start: int, end: int, language: Language, proper: bool, scheduled: bool
+) -> About:
+    """The words of what is asked; when an event is ("o dentista"), the schedule alone tells."""
     words = fallback(folded, start, end, language).contexts
     known = about(folded, start, end, language).keys
-    return About(words, ("date",) if "date" in known else () if proper else known)
+    return About(words, ("date",) if scheduled and "date" in known else () if proper else known)
 
 
 def _proper(folded: Folded, start: int, end: int) -> bool:

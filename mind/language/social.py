@@ -6,9 +6,9 @@ from thoughtcycle.mind.language.clauses import Message, Sentence
 from thoughtcycle.mind.language.patterns import compiled
 from thoughtcycle.prompts.loader import Language, word_lists
 
-Social = Literal["greeting", "thanks", "farewell", "smalltalk", "help", "identity"]
-_ORDER: tuple[Social, ...] = ("identity", "help", "greeting", "thanks", "farewell", "smalltalk")
-ANSWERABLE: frozenset[Social] = frozenset({"identity", "help", "smalltalk"})
+Social = Literal["greeting", "thanks", "farewell", "smalltalk", "help", "identity", "undo"]
+_ORDER: tuple[Social, ...] = ("undo", "identity", "help", "greeting", "thanks", "farewell", "smalltalk")
+ANSWERABLE: frozenset[Social] = frozenset({"identity", "help", "smalltalk", "undo"})
 """Questions of these kinds have an answer by rules."""
 
 

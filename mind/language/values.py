@@ -5,15 +5,21 @@ from functools import cache
 
 from thoughtcycle.mind.language.fold import Folded, fold_word
 from thoughtcycle.mind.language.patterns import compiled, vocabulary
-from thoughtcycle.prompts.loader import Language
+from thoughtcycle.prompts.loader import Language, word_lists
 
 MAX_NAME = 5
 MAX_SLUG_WORDS = 6
 MAX_VALUE = 200
 """Characters of a value in a memory's text."""
+MAX_LIST = 400
+"""Characters of a list."""
+MAX_ITEMS = 20
+"""Things of a list, each a memory of its own."""
 
 _EDGES = " \n,;:.!?…-–—()\"'*~\x01"
-_LIST = re.compile(r" ?, (?:e |and |or |ou )?| (?:e|and|&) | ?/ ?")
+_LIST = re.compile(
+    r"(?: ?, (?:e |and |or |ou )?| (?:e|and|&|as well as|bem como|assim como) | ?/ ?)(?:(?:tambem|also) )?"
+)
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _NAME = re.compile(r"[^\W\d_]+(?:['.-][^\W\d_]+)*\.?|[^\W\d_]-\d{1,2}")
 _NUMBER = re.compile(r"\d.*")
@@ -33,7 +39,9 @@ def trim(folded: Folded, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def phrase(folded: Folded, start: int, end: int, language: Language, cut: str = "cut") -> tuple[int, int]:
+def phrase(
+    folded: Folded, start: int, end: int, language: Language, cut: str = "cut", longest: int = MAX_VALUE
+) -> tuple[int, int]:
     """The span up to where another thought begins, without fillers at its end."""
     words = vocabulary(language)
     for name in ("cut", "cut_place") if cut == "cut_place" else (cut,):
@@ -44,7 +52,12 @@ def phrase(folded: Folded, start: int, end: int, language: Language, cut: str = 
     match = compiled(words["trailing"], language).search(folded.text, start, end)
     if match and match.start() > start:
         end = match.start()
-    return trim(folded, start, min(end, start + MAX_VALUE))
+    return trim(folded, start, min(end, start + longest))
+
+
+def is_cut(start: int, end: int) -> bool:
+    """Whether `phrase` has shortened a value to its longest (less a space at its end)."""
+    return end - start >= MAX_VALUE - 1
 
 
 def repaired(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int]:
@@ -79,7 +92,9 @@ def name_span(folded: Folded, start: int, end: int, language: Language) -> tuple
 
 def items(folded: Folded, start: int, end: int, language: Language) -> list[tuple[int, int]]:
     """The parts of "pão, queijo e vinho"; a phrase that is no list stays whole, empty objects fall out."""
-    start, end = phrase(folded, start, end, language)
+    limit = end
+    start, end = phrase(folded, start, end, language, longest=MAX_LIST)
+    end = _last_item(folded, start, end, limit, language)
     spans: list[tuple[int, int]] = []
     begin = start
     for match in _LIST.finditer(folded.text, start, end):
@@ -89,8 +104,21 @@ def items(folded: Folded, start: int, end: int, language: Language) -> list[tupl
     if any(len(folded.text[a:b].split()) > 4 for a, b in spans):
         spans = [(start, end)]
     empty = compiled(vocabulary(language)["empty_object"], language)
-    cleaned = [trim(folded, a, b) for a, b in spans]
+    joint = compiled(vocabulary(language)["joint"], language)
+    later = [(found.end() if (found := joint.match(folded.text, a, b)) else a, b) for a, b in spans[1:]]
+    cleaned = [trim(folded, a, min(b, a + MAX_VALUE)) for a, b in (*spans[:1], *later)]
     return [(a, b) for a, b in cleaned if a < b and not empty.match(folded.text, a, b)]
+
+
+def _last_item(folded: Folded, start: int, end: int, limit: int, language: Language) -> int:
+    """The end of ", e também de forró" behind a list, where the phrase would stop at its comma."""
+    more = compiled(vocabulary(language)["more_items"], language).match(folded.text, end, limit)
+    if more is None or not (more["also"] or _LIST.search(folded.text, start, end)):
+        return end
+    starters = compiled(word_lists(language, "language/clauses")["starters"] + r"\b", language)
+    if starters.match(folded.text, more.start("rest")):
+        return end
+    return phrase(folded, more.start("rest"), more.end("rest"), language)[1]
 
 
 def without_article(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int]:

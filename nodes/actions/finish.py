@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.language.fold import LIMIT
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard, kept_now, wonders
 from thoughtcycle.nodes.turn import Turn
@@ -16,6 +17,10 @@ def answer_by_rules(view: View) -> str:
     if told.social and not told.facts and idle:
         parts.append(action.say(view.language, f"rules.{told.social}", persona=view.persona))
     parts += _deeds(view, action)
+    if len(view.message) > LIMIT:
+        parts.append(action.say(view.language, "rules.long", count=LIMIT))
+    elif any(fact.shortened for fact in told.facts):
+        parts.append(action.say(view.language, "rules.shortened"))
     if told.facts and not any(did(view, name) for name in ("MemorySave", "MemoryUpdate")):
         parts.append(action.say(view.language, "rules.unkept"))
     elif told.beyond and not parts:

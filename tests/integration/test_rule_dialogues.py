@@ -141,6 +141,37 @@ CORRECTING = (
 )
 
 
+ANSWERING = (
+    dialogue(
+        "pt",
+        ("tenho 2 filhos: Lucas de 7 e Bia de 4",),
+        ("Como se chamam meus filhos?", "lucas", "bia"),
+        ("o orçamento da viagem é 2 mil euros",),
+        ("qual é o orçamento da viagem?", "2 mil euros"),
+        ("desfaz", "thoughtcycle memories undo"),
+        kept=("Tem 2 filhos: Lucas de 7 e Bia de 4", "Orçamento da viagem: 2 mil euros"),
+    ),
+    dialogue(
+        "en",
+        ("I have two kids: Lucas, 7, and Bia, 4",),
+        ("What are my kids' names?", "lucas", "bia"),
+        ("I make $4,500 a month",),
+        ("how much do i make?", "$4,500"),
+        ("my budget for the trip is 2,000 euros",),
+        ("how much is my budget?", "2,000 euros", "trip"),
+        ("undo", "thoughtcycle memories undo"),
+        ("can you undo the last change?", "thoughtcycle memories undo"),
+        kept=(
+            "Has two kids: Lucas, 7, and Bia, 4",
+            "Earns $4,500 a month",
+            "Budget for the trip: 2,000 euros",
+        ),
+    ),
+    dialogue("pt", ("moro em Recife. " + "Pois é. " * 4_000, "guardei", "20000"), kept=("Mora em Recife",)),
+    dialogue("en", ("remember that " + "la " * 400, "shortened"), kept=("La " + "la " * 165 + "la…",)),
+)
+
+
 async def told(dialogue: Told, folder: Path) -> None:
     async with lab(folder) as cycle:
         for message, words in dialogue.turns:
@@ -174,3 +205,9 @@ async def test_a_changed_memory_names_the_cycle_and_words_of_its_change(tmp_path
         assert sources["diet"].cycle == exchanges[1].id and sources["diet"].words == "eu como peixe"
         assert sources["taste:coentro"].cycle == exchanges[3].id
         assert sources["taste:coentro"].words == "não odeio mais coentro"
+
+
+@pytest.mark.spec("TC-8", "BY-3")
+@pytest.mark.parametrize("dialogue", ANSWERING, ids=lambda each: f"{each.language} {each.turns[0][0][:40]}")
+async def test_what_was_told_is_answered(dialogue: Told, tmp_path: Path) -> None:
+    await told(dialogue, tmp_path)

@@ -43,6 +43,30 @@ def facts(message: str, language: Language = "pt") -> tuple[Fact, ...]:
             "Filha Clara faz 3 anos em maio",
         ),
         ("tenho um cachorro chamado Rex", "pet:dog:rex", "Tem um cachorro chamado Rex"),
+        (
+            "tenho 2 filhos: Lucas de 7 e Bia de 4",
+            "family:children",
+            "Tem 2 filhos: Lucas de 7 e Bia de 4",
+        ),
+        (
+            "tenho dois filhos, o Lucas, de 7 anos, e a Bia, de 4",
+            "family:children",
+            "Tem dois filhos: o Lucas, de 7 anos, e a Bia, de 4",
+        ),
+        ("tenho 2 filhos: um menino e uma menina", "family:children", "Tem 2 filhos: um menino e uma menina"),
+        ("tenho três gatos: Tom, Mia e Zé", "pet:cat", "Tem três gatos: Tom, Mia e Zé"),
+        (
+            "o orçamento da viagem é 2 mil euros",
+            "limit:orcamento viagem",
+            "Orçamento da viagem: 2 mil euros",
+        ),
+        (
+            "o aniversário da minha irmã é 5 de maio",
+            "family:sister:birthday",
+            "Aniversário de irmã: 5 de maio",
+        ),
+        ("a consulta mudou pra 21/12 às 9h", "date:consulta", "Consulta: 21/12 às 9h"),
+        ("meu cachorro na verdade se chama Max", "pet:dog:max", "Cachorro: Max"),
         ("odeio coentro", "taste:coentro", "Odeia coentro"),
         ("gosto de coentros", "taste:coentro", "Gosta de coentros"),
         (
@@ -138,6 +162,22 @@ def facts(message: str, language: Language = "pt") -> tuple[Fact, ...]:
             "date:consulta:cardiologista",
             "Consulta no cardiologista sexta que vem (2026-11-27)",
         ),
+        ("I have 2 kids: Lucas, 7, and Bia, 4", "family:children", "Has 2 kids: Lucas, 7, and Bia, 4"),
+        (
+            "I have two daughters, Ann (7) and Bea (4)",
+            "family:daughter",
+            "Has two daughters: Ann (7) and Bea (4)",
+        ),
+        ("i have 2 kids named lucas and bia", "family:children", "Has 2 kids: lucas and bia"),
+        (
+            "my budget for the trip is 2,000 euros",
+            "limit:budget trip",
+            "Budget for the trip: 2,000 euros",
+        ),
+        ("I have a budget of $500 for food", "limit:budget food", "Budget for food: $500"),
+        ("my sister Ann's birthday is May 5", "family:sister:ann:birthday", "Birthday of sister Ann: May 5"),
+        ("the flight was moved to December 20", "date:flight", "Flight: December 20"),
+        ("my dog's name is actually Bob", "pet:dog:bob", "Dog: Bob"),
     ],
 )
 @pytest.mark.spec("HM-8")
@@ -172,6 +212,22 @@ def test_one_fact(message: str, key: str, content: str) -> None:
         ("i'm Tom, 34, from Leeds but I live in Bristol", ["name", "age", "origin", "home"]),
         ("sou a Ana, 28 anos, de Recife", ["name", "age", "origin"]),
         ("odeio coentro. adoro coentro.", ["taste:coentro"]),
+        ("gosto de jazz e de samba, e também de forró", ["taste:jazz", "taste:samba", "taste:forro"]),
+        ("I like jazz, blues, and soul", ["taste:jazz", "taste:blue", "taste:soul"]),
+        ("I hate onions, and also garlic", ["taste:onion", "taste:garlic"]),
+        ("I love hiking as well as swimming", ["taste:hiking", "taste:swimming"]),
+        (
+            "my best friend is Zoe and she lives in leeds and her bday is march 12",
+            ["family:friend:zoe", "family:friend:zoe:home", "family:friend:zoe:birthday"],
+        ),
+        (
+            "minha melhor amiga é a Zoe, ela mora em Leeds e o niver dela é 12 de março",
+            ["family:friend:zoe", "family:friend:zoe:home", "family:friend:zoe:birthday"],
+        ),
+        ("tenho 2 irmãos, Pedro e João, e trabalho na Vivo", ["family:brother", "work"]),
+        ("I have two kids, and I live in Leeds", ["family:children", "home"]),
+        ("adoro pizza, e você?", ["taste:pizza"]),
+        ("I like pizza, and you?", ["taste:pizza"]),
     ],
 )
 def test_several_facts_in_one_message(message: str, keys: list[str]) -> None:
@@ -289,3 +345,16 @@ def test_topics_of_any_message(message: str, language: Language, expected: str) 
 def test_topic_bindings() -> None:
     assert topic_bindings("name") == ("nome", "name")
     assert topic_bindings("no such topic") == ()
+
+
+@pytest.mark.parametrize("message", ["gosto de " + "bla " * 400, "lembra que " + "bla " * 400])
+def test_what_is_shortened_says_so(message: str) -> None:
+    (fact,) = facts(message)
+    assert fact.shortened and fact.content.endswith("…")
+    assert len(fact.content) < 600
+
+
+def test_a_list_that_is_too_long_says_so() -> None:
+    told = facts("gosto de " + ", ".join(f"coisa{chr(97 + n)}" for n in range(25)))
+    assert len(told) == 20 and told[-1].shortened
+    assert not facts("gosto de jazz")[0].shortened
