@@ -37,7 +37,7 @@ def run_chat(
         stack = AsyncExitStack()
         resources = runner.run(stack.enter_async_context(hold(settings, models)))
         try:
-            session = Session(resources, context, name)
+            session = runner.run(Session.open(resources, context, name))
             if terminal and not as_json:
                 section = "welcome.model" if models.configured else "welcome.rules"
                 display.line(TEXTS.fill(section, persona=context.persona))
@@ -104,12 +104,23 @@ def read_lines(terminal: bool) -> Iterator[str | ThoughtcycleError]:
 class Session:
     """One chat of one user with the graph."""
 
-    def __init__(self, resources: Resources, context: Context, name: str | None) -> None:
+    @classmethod
+    async def open(cls, resources: Resources, context: Context, name: str | None) -> "Session":
+        """The chat called `name`, by its title or its id, else a new one of that name; None: a new one."""
+        if not name:
+            return cls(resources, context, new_id())
+        user = context.user_id
+        thread = await resources.services.memory.find_chat(user, name, whole=True)
+        return cls(resources, context, thread or named_id(user, name), title=None if thread else name)
+
+    def __init__(self, resources: Resources, context: Context, thread: str, title: str | None = None) -> None:
         self.failed = False
         """Whether any turn so far ended in a failure."""
         self.memory = resources.services.memory
         self.context = context
-        self.thread = named_id(context.user_id, name) if name else new_id()
+        self.thread = thread
+        self.title = None if context.incognito else title
+        """To be given to the chat once there is one."""
         self.graph: ThoughtCycle = create_thought_cycle(
             memory=self.memory,
             mind=resources.services.mind,
@@ -132,6 +143,10 @@ class Session:
         display.end()
         await self.memory.finish_erasing(self.context.user_id)
         self.failed = self.failed or bool(failures)
+        if self.title is not None and await self.memory.name_chat(
+            self.context.user_id, self.thread, self.title
+        ):
+            self.title = None
 
     async def _keep(self, message: HumanMessage, failure: StorageFailed) -> NoReturn:
         """A turn whose state could not be kept: its message is, and StorageFailed('turn_kept') says so."""

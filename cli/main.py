@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
+from thoughtcycle.cli import chats, memories, reembed, users, work
 from thoughtcycle.cli import erasing as erasing  # adds its command to `memories`
 from thoughtcycle.cli import eval as evaluations
-from thoughtcycle.cli import memories, reembed, users, work
 from thoughtcycle.cli.options import (
     TEXTS,
     Db,
@@ -32,6 +32,7 @@ app = typer.Typer(
 )
 app.add_typer(memories.app, name="memories")
 app.add_typer(evaluations.app, name="eval")
+app.add_typer(chats.app, name="chats")
 app.add_typer(users.app)
 app.add_typer(reembed.app)
 app.command("worker", help=TEXTS["help.worker"])(work.worker)

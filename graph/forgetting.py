@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from thoughtcycle.memory.chats import Removed
 from thoughtcycle.memory.forgetting import Farewell
 from thoughtcycle.memory.memory import Memory
 
@@ -24,3 +25,10 @@ async def forget_user(memory: Memory, saver: "SqliteSaver | MongoSaver", user: s
     if again := await saver.athreads_of(user):
         left["threads"] = len(again)
     return replace(farewell, erased={**farewell.erased, "threads": len(threads)}, left=left)
+
+
+async def delete_chat(memory: Memory, saver: "SqliteSaver | MongoSaver", user: str, chat: str) -> Removed:
+    """See `Memory.delete_chat`; with the checkpoints of its thread."""
+    removed = await memory.delete_chat(user, chat)
+    await saver.adelete_thread(chat)
+    return removed

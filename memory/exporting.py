@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection
 
 from thoughtcycle.memory.branches import REASON
+from thoughtcycle.memory.chats import is_empty
 from thoughtcycle.memory.engine import Engine, owned
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.portable import (
@@ -53,10 +54,17 @@ class Exporting(Engine):
         after = None
         while chats := await self._storage.conversations(user, after=after, limit=_PAGE):
             for chat in chats:
-                yield chat_line(chat)
+                told = chat.tip is not None
+                if told:
+                    yield chat_line(chat)
                 order = list(in_order(await self._storage.links(user, chat.id)))
                 for start in range(0, len(order), _PAGE):
                     for cycle in await self._storage.cycles(user, order[start : start + _PAGE]):
+                        if is_empty(cycle):
+                            continue  # of a chat that was deleted
+                        if not told:
+                            yield chat_line(chat)
+                        told = True
                         yield cycle_line(mask.cycle(cycle))
             after = chats[-1].id
 

@@ -57,6 +57,7 @@ class Importing(Transcript, Reimport):
                 user, id, one.said, one.replied, at=one.at, channel=f"import:{chat.source}"
             )
             done.cycles += cycle.id not in there
-        if known.title is None and chat.title is not None:
+        deleted = known.tip is None and there
+        if known.title is None and chat.title is not None and not deleted:
             await self._storage.rename(user, id, chat.title)
         done.chats += not there

@@ -18,10 +18,10 @@ from thoughtcycle.memory.changes import (
     new_version,
     search_keys,
 )
+from thoughtcycle.memory.chats import Chats
 from thoughtcycle.memory.checkup import Checkup
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
-from thoughtcycle.memory.erasing import Erasing
 from thoughtcycle.memory.exporting import Exporting
 from thoughtcycle.memory.facets import BELIEVED, aware, valid_at
 from thoughtcycle.memory.forgetting import Leaving
@@ -58,7 +58,7 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Importing, Explaining, Life, Exporting, Checkup, Erasing, Leaving, Reembedding):
+class Memory(Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Reembedding):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.

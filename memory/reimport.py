@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from thoughtcycle.memory import embedder
 from thoughtcycle.memory.branches import live_path
 from thoughtcycle.memory.changes import Keys, search_keys, with_vectors
+from thoughtcycle.memory.chats import is_empty
 from thoughtcycle.memory.engine import Engine
 from thoughtcycle.memory.import_file import Contents, checked, line_at, lines
 from thoughtcycle.memory.portable import Line, to_change, to_chat, to_cycle, to_memory
@@ -90,6 +91,8 @@ class Reimport(Engine):
             raise NotAllowed("chat_of_another")
         there = await self._storage.links(user, chat.id)
         cycles = [to_cycle(line, user) for line in found[1:]]
+        if known.tip is None and any(map(is_empty, await self._storage.cycles(user, list(there)[:1]))):
+            return  # deleted here
         for cycle in cycles:
             if cycle.id not in there:
                 await self._storage.add_cycle(cycle)

@@ -199,9 +199,6 @@ class MongoStorage(Storage):
     async def changes(self, space: str, *, after: int, limit: int) -> list[JournalEntry]:
         return await self._run(mongo_users.changes(self._db, space, after, limit))
 
-    async def turns(self, user: str) -> Mapping[str, int]:
-        return await self._run(mongo_users.turns(self._db, user))
-
     async def rename(self, user: str, chat: str, title: str | None) -> bool:
         return await self._write(mongo_users.rename(self._db, user, chat, title))
 

@@ -1,11 +1,11 @@
 """Everything of one user in MongoDB, page by page: plain functions of a database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES, PROVISIONAL
-from thoughtcycle.memory.storage.mongo_documents import escaped, journal_record, memory_record, unescaped
+from thoughtcycle.memory.storage.mongo_documents import escaped, journal_record, memory_record
 from thoughtcycle.memory.storage.mongo_ledger import find_in
 from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS, claim, conversation, stored_time
 
@@ -45,14 +45,6 @@ async def changes(db: Database, space: str, after: int, limit: int) -> list[Jour
     query = {"space": escaped(space), "number": {"$gt": after}}
     found = await db.journal.find(query).sort("number", 1).limit(limit).to_list()
     return [journal_record(document) for document in found]
-
-
-async def turns(db: Database, user: str) -> Mapping[str, int]:
-    """See WholeUser.turns."""
-    await TRANSCRIPTS.settled(db, user)
-    stages = [{"$match": {"user_id": escaped(user)}}, {"$group": {"_id": "$chat_id", "turns": {"$sum": 1}}}]
-    counted = await (await db.cycles.aggregate(stages)).to_list()
-    return {unescaped(one["_id"]): one["turns"] for one in counted}
 
 
 async def rename(db: Database, user: str, chat: str, title: str | None) -> bool:

@@ -212,9 +212,6 @@ class SqliteStorage(Storage):
     async def changes(self, space: str, *, after: int, limit: int) -> list[JournalEntry]:
         return await self._read(sqlite_users.changes, space, after, limit)
 
-    async def turns(self, user: str) -> Mapping[str, int]:
-        return await self._read(sqlite_users.turns, user)
-
     async def rename(self, user: str, chat: str, title: str | None) -> bool:
         return await self._write(sqlite_users.rename, user, chat, title)
 

@@ -1,7 +1,7 @@
 """Everything of one user in SQLite, page by page: plain functions of a connection."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import get_args
 
@@ -59,11 +59,6 @@ def page(db: sqlite3.Connection, space: str, after: int, limit: int) -> list[Mem
 def changes(db: sqlite3.Connection, space: str, after: int, limit: int) -> list[JournalEntry]:
     """See WholeUser.changes."""
     return journal_rows(db, "space = ? AND number > ? ORDER BY number LIMIT ?", (space, after, limit))
-
-
-def turns(db: sqlite3.Connection, user: str) -> Mapping[str, int]:
-    """See WholeUser.turns."""
-    return dict(db.execute("SELECT chat, count(*) FROM cycles WHERE user = ? GROUP BY chat", (user,)))
 
 
 def rename(db: sqlite3.Connection, user: str, chat: str, title: str | None) -> bool:

@@ -1,7 +1,7 @@
 """The part of the port that looks at everything of one user: paging through it, chats, and what is left."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord
 
@@ -27,10 +27,6 @@ class WholeUser(ABC):
     @abstractmethod
     async def changes(self, space: str, *, after: int, limit: int) -> list[JournalEntry]:
         """The journal behind row `after`, oldest first."""
-
-    @abstractmethod
-    async def turns(self, user: str) -> Mapping[str, int]:
-        """Chat → how many cycles it has."""
 
     @abstractmethod
     async def rename(self, user: str, chat: str, title: str | None) -> bool:

@@ -84,3 +84,21 @@ def test_a_user_is_forgotten_with_the_threads(filled: Path, tmp_path: Path) -> N
     assert "Nome: Bia" in run("memories", "list", "--user", "bia", db=db).stdout
     with closing(sqlite3.connect(db)) as opened:
         assert opened.execute("SELECT count(DISTINCT thread_id) FROM checkpoints").fetchone() == (1,)
+
+
+@pytest.mark.spec("BY-4")
+def test_a_chat_is_renamed_resumed_and_deleted(filled: Path, tmp_path: Path) -> None:
+    db = tmp_path / "m.db"
+    assert run("backup", str(db), db=filled).returncode == 0
+    (chat,) = [json.loads(line) for line in run("chats", "list", "--json", db=db).stdout.splitlines()]
+    assert (chat["title"], chat["cycles"]) == ("jantar", 2)
+    assert run("chats", "rename", "jantar", "Almoço", db=db).returncode == 0
+    assert run("chat", "--chat", "almoço", stdin="Moro em Recife\n", db=db).returncode == 0
+    (chat,) = [json.loads(line) for line in run("chats", "list", "--json", db=db).stdout.splitlines()]
+    assert (chat["title"], chat["cycles"]) == ("Almoço", 3)
+    assert "--yes" in refused(run("chats", "delete", "almoço", db=db))
+    assert run("chats", "delete", "almoço", "--yes", db=db).returncode == 0
+    assert "Nenhuma conversa." in run("chats", "list", db=db).stdout
+    assert run("memories", "list", "--json", db=db).stdout == ""
+    assert "almoço" in refused(run("chats", "delete", "almoço", "--yes", db=db))
+    assert b"Recife" not in db.read_bytes()

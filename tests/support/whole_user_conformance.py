@@ -20,7 +20,6 @@ class WholeUserConformance:
         await storage.add_cycle(cycle("c3", user="bia", chat="d"))
         found = await storage.cycles("ana", ["c2", "c3", "nobody", "c1"])
         assert [one.id for one in found] == ["c2", "c1"]
-        assert dict(await storage.turns("ana")) == {"a": 2}
         stored = await storage.commit("ana", [new(record(id, content=id), "x") for id in ("m1", "m2", "m3")])
         await storage.commit("bia", [new(record("m4", "bia"))])
         (changed,) = await storage.commit("ana", [change(stored[0], status="hidden")])

@@ -1,0 +1,95 @@
+"""`thoughtcycle chats`: list, rename and delete."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thoughtcycle.cli.opening import confirm, with_memory, with_threads
+from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported
+from thoughtcycle.prompts.errors import NotAllowed
+
+if TYPE_CHECKING:
+    from thoughtcycle.cli.opening import Saver
+    from thoughtcycle.memory.chats import Removed
+    from thoughtcycle.memory.memory import Memory
+
+app = typer.Typer(help=TEXTS["help.chats"], no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="CHAT", help=TEXTS["argument.chat"])]
+
+
+async def _find(memory: "Memory", user: str, name: str) -> str:
+    if (id := await memory.find_chat(user, name)) is None:
+        raise NotAllowed("chat_unknown", id=repr(name))
+    return id
+
+
+@app.command("list", help=TEXTS["help.chats_list"])
+@reported
+def list_(
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help=TEXTS["option.limit"])] = 100,
+) -> None:
+    chats = with_memory(db, user, lambda memory, who: memory.chats(who, limit=limit), embeddings=False)
+    if as_json:
+        for chat in chats:
+            put_json(chat.model_dump(mode="json"))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not chats:
+        typer.echo(TEXTS["chats.none"])
+        return
+    table = Table(*TEXTS["chats.columns"].split(", "), box=None, pad_edge=False)
+    for chat in chats:
+        cells = (chat.id[:8], one_line(chat.title or "–"), f"{chat.used:%Y-%m-%d %H:%M}", str(chat.cycles))
+        table.add_row(*map(Text, cells))
+    Console().print(table)
+
+
+@app.command(help=TEXTS["help.chats_rename"])
+@reported
+def rename(
+    chat: Name,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help=TEXTS["argument.title"])],
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    async def work(memory: "Memory", who: str) -> str:
+        id = await _find(memory, who, chat)
+        await memory.rename_chat(who, id, title)
+        return id
+
+    id = with_memory(db, user, work, embeddings=False)
+    if as_json:
+        put_json({"id": id, "title": title})
+    else:
+        typer.echo(TEXTS.fill("chats.renamed", id=id[:8], title=one_line(title)))
+
+
+@app.command(help=TEXTS["help.chats_delete"])
+@reported
+def delete(
+    chat: Name,
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+    yes: Annotated[bool, Flag("--yes", help=TEXTS["option.yes"])] = False,
+) -> None:
+    async def work(memory: "Memory", saver: "Saver", who: str) -> "tuple[str, Removed]":
+        from thoughtcycle.graph.forgetting import delete_chat
+
+        id = await _find(memory, who, chat)
+        confirm(TEXTS.fill("chats.ask", name=one_line(chat)), yes)
+        return id, await delete_chat(memory, saver, who, id)
+
+    id, removed = with_threads(db, user, work)
+    if as_json:
+        put_json({"id": id, **removed.model_dump()})
+    else:
+        typer.echo(TEXTS.fill("chats.deleted", id=id[:8], **removed.model_dump()))

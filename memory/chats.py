@@ -1,0 +1,156 @@
+"""A user's chats: listed, found by name, renamed, deleted with what was learned in them."""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+from thoughtcycle.memory.branches import live_path
+from thoughtcycle.memory.engine import owned
+from thoughtcycle.memory.erasing import Erasing
+from thoughtcycle.memory.records import Conversation, Cycle, CycleMessage, Frozen, JournalEntry, MemoryRecord
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+
+_PAGE = 500
+LONGEST_TITLE = 200
+
+
+class Chat(Frozen):
+    """A chat in a list."""
+
+    id: str
+    title: str | None
+    created: datetime
+    used: datetime
+    """When something was last said in it."""
+    cycles: int
+    """On its live branch."""
+
+
+class Removed(Frozen):
+    """What went with a chat."""
+
+    cycles: int
+    memories: int
+
+
+class Chats(Erasing):
+    """Whole chats."""
+
+    async def chats(self, user: str, *, limit: int | None = None) -> list[Chat]:
+        """The user's chats in which something was answered, the last used first."""
+        found = [chat for chat in await self._conversations(user) if chat.tip is not None]
+        found.sort(key=lambda chat: chat.updated, reverse=True)
+        return [
+            Chat(
+                id=chat.id,
+                title=chat.title,
+                created=chat.created,
+                used=chat.updated,
+                cycles=len(live_path(await self._storage.links(user, chat.id), chat.tip)),
+            )
+            for chat in found[:limit]
+        ]
+
+    async def find_chat(self, user: str, name: str, *, whole: bool = False) -> str | None:
+        """The id of the user's chat with this id, this title, or this beginning of an id; None without one.
+
+        With `whole` the beginning of an id is not enough. Raises InputRefused('chat_ambiguous') where a title
+        or a beginning fits several.
+        """
+        chats = [chat for chat in await self._conversations(user) if chat.tip is not None]
+        return found_chat(chats, name, whole=whole)
+
+    async def rename_chat(self, user: str, chat: str, title: str | None) -> None:
+        """Gives a chat a title; None or an empty one takes it away. Raises NotAllowed('chat_unknown')."""
+        if not await self._storage.rename(owned(user), chat, (title or "").strip()[:LONGEST_TITLE] or None):
+            raise NotAllowed("chat_unknown", id=repr(chat))
+
+    async def name_chat(self, user: str, chat: str, title: str) -> bool:
+        """Gives a chat that has no title one; False while there is no such chat."""
+        for known in await self._conversations(user):
+            if known.id == chat and known.tip is not None:
+                if known.title is None:
+                    await self.rename_chat(user, chat, title)
+                return True
+        return False
+
+    async def delete_chat(self, user: str, chat: str) -> Removed:
+        """Erases for good what was said in a chat and the memories that come from nowhere else.
+
+        A memory that another chat supports too – said again, changed there, a former version from there –
+        stays. Of the cycles only empty ones stay, so that other processes drop what they know of them and an
+        import does not bring them back. Checkpoints are not the memory's (graph.forgetting deletes them
+        too). Running it again completes what was cut off. Raises NotAllowed('chat_unknown').
+        """
+        if await self._storage.owner(chat) != owned(user):
+            raise NotAllowed("chat_unknown", id=repr(chat))
+        cycles = await self._storage.links(user, chat)
+        learned = await self._storage.of_cycles(user, list(cycles))
+        gone = [one.id for one in learned if one.current is None and not await self._supported(one, cycles)]
+        if gone:
+            await self.give_up(user, gone)
+            await self._empty(user, gone)
+        for start in range(0, len(cycles), _PAGE):
+            for cycle in await self._storage.cycles(user, list(cycles)[start : start + _PAGE]):
+                if not is_empty(cycle):
+                    await self._storage.amend_cycle(user, cycle.id, emptied_cycle)
+        for known in await self._conversations(user):
+            if known.id == chat:
+                await self._storage.adopt(known.model_copy(update={"tip": None, "title": None}))
+        await self._storage.scrub()
+        await self._spaces.drop_snapshot(user)
+        return Removed(cycles=len(cycles), memories=len(gone))
+
+    async def _supported(self, record: MemoryRecord, cycles: Collection[str]) -> bool:
+        rows = await self._storage.journal(record.space, memory=record.id)
+        return supported(rows, await self._storage.versions(record.space, [record.id]), cycles)
+
+    async def _conversations(self, user: str) -> list[Conversation]:
+        found: list[Conversation] = []
+        while page := await self._storage.conversations(
+            owned(user), after=found[-1].id if found else None, limit=_PAGE
+        ):
+            found += page
+        return found
+
+
+def supported(
+    rows: Iterable[JournalEntry], versions: Iterable[MemoryRecord], cycles: Collection[str]
+) -> bool:
+    """Whether a memory was said, said again or changed outside these cycles; hiding it supports nothing."""
+    sources = {row.cycle for row in rows if row.op not in ("hide", "abandon", "restore", "undo")}
+    sources |= {version.source.cycle for version in versions}
+    return bool(sources - set(cycles) - {None})
+
+
+def found_chat(chats: Sequence[Conversation], name: str, *, whole: bool = False) -> str | None:
+    """See Chats.find_chat."""
+    wanted = name.strip()
+    if not wanted or any(chat.id == wanted for chat in chats):
+        return wanted or None
+    folded = wanted.casefold()
+    for fits in (
+        [chat.id for chat in chats if chat.title is not None and chat.title.casefold() == folded],
+        [chat.id for chat in chats if chat.id.startswith(wanted) and not whole],
+    ):
+        if len(fits) > 1:
+            raise InputRefused("chat_ambiguous", name=repr(name), count=len(fits))
+        if fits:
+            return fits[0]
+    return None
+
+
+def is_empty(cycle: Cycle) -> bool:
+    """Whether nothing was said in it, or nothing is left of what was."""
+    texts = [cycle.message, *(text for variant in cycle.variants for text in variant.messages)]
+    texts += [text for _, _, text in cycle.progress if text is not None]
+    return not cycle.progress and not any(text.text for text in texts)
+
+
+def emptied_cycle(cycle: Cycle) -> Cycle:
+    """`cycle` without any word: its place, its times, and that it is closed."""
+    said = CycleMessage(id=cycle.message.id, role=cycle.message.role, text="", at=cycle.message.at)
+    variants = tuple(
+        variant.model_copy(update={"messages": (), "steps": ()}) for variant in cycle.variants[-1:]
+    )
+    gone = {"message": said, "variants": variants, "progress": (), "formation": "none"}
+    return cycle.model_copy(update=gone)
