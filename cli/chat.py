@@ -171,6 +171,7 @@ async def stream(
     Puts the code of a failure that ended it politely into `failures`.
     """
     whole: dict[str, AIMessage] = {}
+    spoken: set[str] = set()
     parts = graph.astream(
         {"messages": [message]},
         {"configurable": {"thread_id": thread}},
@@ -185,11 +186,12 @@ async def stream(
             elif mode == "messages":
                 chunk, metadata = data
                 if chunk.text and not isinstance(chunk, HumanMessage):
+                    spoken.add(chunk.id)
                     yield envelope.piece(chunk.text, chunk.id, metadata)
             else:
                 failures += [update["failure"] for update in data.values() if (update or {}).get("failure")]
                 for reply in _replies(data):
-                    if reply.id not in whole:
+                    if reply.id in spoken and reply.id not in whole:  # an erasure rewrites older ones
                         whole[str(reply.id)] = reply
                         yield envelope.of_message(reply)
 

@@ -1,5 +1,6 @@
 """Deleting in two stages: hidden by every path and brought back, or erased for good, to the last word."""
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from datetime import timedelta
@@ -13,6 +14,7 @@ from thoughtcycle.memory.erasing import Receipt
 from thoughtcycle.memory.masking import HIDDEN, Mask
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.reimport import Imported
 from thoughtcycle.memory.words import digest
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
@@ -181,6 +183,72 @@ async def test_old_words_are_not_learned_again_and_new_ones_are(memory: Memory) 
     (stone,) = await memory._storage.tombstones("ana")
     assert stone.span == (4, 20)
     assert "edro" not in stone.model_dump_json()
+
+
+@pytest.mark.spec("BY-9", "BY-4")
+async def test_an_export_made_before_brings_nothing_back(memory: Memory, tmp_path: Path) -> None:
+    record = await introduced(memory)
+    await memory.hide("ana", [record.id])
+    await memory.undo("ana", record.id)
+    path = tmp_path / "ana.jsonl"
+    path.write_text(
+        "".join(f"{json.dumps(line)}\n" for line in [line async for line in memory.export("ana")])
+    )
+    assert "Pedro" in path.read_text()
+    await memory.erase("ana", [record.id])
+    assert await memory.import_file("ana", path) == Imported()
+    assert await memory.prove_erased("ana", ["Pedro"]) == []
+
+
+@pytest.mark.spec("BY-9")
+async def test_an_export_holds_nothing_of_what_is_hidden(memory: Memory) -> None:
+    record = await introduced(memory)
+    await memory.hide("ana", [record.id])
+    assert "pedro" not in json.dumps([line async for line in memory.export("ana")]).casefold()
+
+
+@pytest.mark.spec("BY-9", "HM-6")
+async def test_a_merged_memory_is_erased_with_what_it_became(memory: Memory) -> None:
+    record = await introduced(memory)
+    (other,) = await memory.save(
+        "ana", [MemoryDraft(content="Se chama Pedro", bindings=("apelido", "Pedrinho"))]
+    )
+    await memory.merge("ana", record.id, other.record.id)
+    receipt = await memory.erase("ana", [other.record.id])
+    assert (receipt.memories, receipt.versions, receipt.left) == (1, 1, ())
+    assert await memory.prove_erased("ana", ["Pedro", "Pedrinho"]) == []
+    assert [one.text for one in await memory.list("ana")] == ["Mora em Natal"]
+
+
+@pytest.mark.spec("BY-9")
+async def test_another_memory_keeps_its_content_and_loses_foreign_search_keys(memory: Memory) -> None:
+    record = await introduced(memory)
+    draft = MemoryDraft(
+        content="Gosta de futebol", bindings=("esporte", "Pedro joga"), source=Source(words="Pedro joga")
+    )
+    (kept,) = await memory.save("ana", [draft])
+    await memory.archive("ana", [kept.record.id])
+    await memory.restore("ana", [kept.record.id])
+    await memory.erase("ana", [record.id])
+    after = await memory.get("ana", kept.record.id)
+    assert after is not None
+    assert (after.content, after.bindings, after.source.words) == (
+        "Gosta de futebol",
+        ("esporte",),
+        f"{HIDDEN} joga",
+    )
+    assert await memory.prove_erased("ana", ["Pedro"]) == []
+    assert [hit.record.id for hit in await memory.search("ana", "esporte")] == [after.id]
+    await memory.undo("ana", after.id)
+
+
+@pytest.mark.spec("BY-9")
+async def test_a_title_loses_the_words_too(memory: Memory) -> None:
+    record = await introduced(memory)
+    await memory._storage.rename("ana", "chat-ana", "Conversa com Pedro")
+    await memory.erase("ana", [record.id])
+    (chat,) = await memory._storage.conversations("ana", after=None, limit=9)
+    assert chat.title == f"Conversa com {HIDDEN}"
 
 
 @pytest.mark.spec("BY-9")
