@@ -38,7 +38,13 @@ def with_memory(
 
     async def run() -> T:
         model = build_embeddings(ModelSettings()) if embeddings else None
-        async with Memory.open(settings.url() if db is None else db, embeddings=model) as memory:
+        opening = Memory.open(
+            settings.url() if db is None else db,
+            embeddings=model,
+            snapshots=settings.snapshots if embeddings else None,
+            index_bytes=settings.index_bytes,
+        )
+        async with opening as memory:
             return await work(memory, owner)
 
     return asyncio.run(run())

@@ -95,7 +95,12 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
             opening.push_async_callback(embeddings.aclose)
         memory = await opening.enter_async_context(
             open_spooled(
-                settings.url(), embeddings=embeddings, folder=settings.spool, limit=settings.spool_bytes
+                settings.url(),
+                embeddings=embeddings,
+                folder=settings.spool,
+                limit=settings.spool_bytes,
+                snapshots=settings.snapshots,
+                index_bytes=settings.index_bytes,
             )
         )
         checkpointer = await opening.enter_async_context(

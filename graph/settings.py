@@ -60,6 +60,16 @@ class Settings(BaseSettings):
         le=10_000_000_000,
         description="How much may wait there, in bytes; beyond it turns are refused.",
     )
+    snapshots: Path | None = Field(
+        default=None,
+        description="Folder in which large indexes leave a copy, with which the next process starts faster.",
+    )
+    index_bytes: int = Field(
+        default=512_000_000,
+        ge=1_000_000,
+        le=100_000_000_000,
+        description="Memory that the indexes of all users may take, in bytes; the rest is made when needed.",
+    )
     limits: Limits = Field(default_factory=Limits)
 
     def url(self) -> str:

@@ -26,6 +26,7 @@ from thoughtcycle.memory.records import (
     utc_now,
 )
 from thoughtcycle.memory.replay import Replay
+from thoughtcycle.memory.shelf import BUDGET
 from thoughtcycle.memory.spool import SPOOL_BYTES, Spool, database_name
 from thoughtcycle.memory.transcript import begun_at
 from thoughtcycle.prompts.errors import StorageFailed
@@ -289,13 +290,18 @@ async def open_spooled(
     folder: Path,
     limit: int = SPOOL_BYTES,
     clock: Callable[[], datetime] = utc_now,
+    snapshots: Path | None = None,
+    index_bytes: int = BUDGET,
 ) -> AsyncIterator[SpooledMemory]:
     """`Memory.open` with a spool of at most `limit` bytes in `folder`.
 
     Raises as `Memory.open` does, and StorageFailed('spool_unusable') when what was left cannot be read.
     """
     spool = Spool(folder, database_name(url), limit)
-    async with SpooledMemory.open(url, embeddings=embeddings, clock=clock) as memory, memory.spooled(spool):
+    opening = SpooledMemory.open(
+        url, embeddings=embeddings, clock=clock, snapshots=snapshots, index_bytes=index_bytes
+    )
+    async with opening as memory, memory.spooled(spool):
         yield memory
 
 

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from thoughtcycle.prompts.errors import ThoughtcycleError
+
 BUDGET = 512_000_000
 """Bytes that the indexes of all users may take; those not used for longest are let go, and made anew."""
 
@@ -69,6 +71,8 @@ class Shelf(ABC, Generic[Index]):
             try:
                 slot.index = await self._caught_up(user, slot.index)
                 yield slot.index
+            except ThoughtcycleError:  # a database that is away, a model that fails: nothing was begun
+                raise
             except BaseException:
                 slot.index = self._fresh()
                 raise

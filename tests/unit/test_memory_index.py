@@ -11,6 +11,7 @@ from thoughtcycle.memory.index import SpaceIndex
 from thoughtcycle.memory.records import MemoryRecord, Vector
 from thoughtcycle.memory.spaces import Spaces
 from thoughtcycle.memory.storage.base import Feed
+from thoughtcycle.prompts.errors import StorageFailed
 
 WORDS = ("casa", "carro", "viagem", "praia", "livro", "gato", "chuva")
 
@@ -82,7 +83,7 @@ class Feeds:
     """A storage that only feeds; counts how often from the start."""
 
     def __init__(self) -> None:
-        self.rebuilds = 0
+        self.rebuilds = 0.0
 
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         self.rebuilds += after == 0
@@ -112,3 +113,23 @@ async def test_an_interrupted_use_leaves_the_index_behind() -> None:
     async with spaces.index("a") as index:
         assert len(index) == 1
     assert storage.rebuilds == 2
+
+
+async def test_a_database_that_is_away_for_a_moment_costs_no_index() -> None:
+    class Away(Feeds):
+        async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
+            if after and self.rebuilds == 1:
+                self.rebuilds += 0.5
+                raise StorageFailed("storage_locked", place="db")
+            return await super().feed(space, after, model=model)
+
+    storage = Away()
+    spaces = Spaces(storage, None)  # type: ignore[arg-type]
+    async with spaces.index("a"):
+        pass
+    with pytest.raises(StorageFailed):
+        async with spaces.index("a"):
+            pass
+    async with spaces.index("a") as index:
+        assert len(index) == 1
+    assert storage.rebuilds == 1.5
