@@ -69,6 +69,7 @@ class Update(Waiting):
     id: str
     content: Any
     bindings: tuple[str, ...] | None
+    key: str | None = None
     correction: bool
     cycle: str | None
     words: str

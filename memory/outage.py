@@ -196,6 +196,7 @@ class SpooledMemory(Memory):
         *,
         content: Any,
         bindings: Sequence[str] | None = None,
+        key: str | None = None,
         correction: bool = False,
         cycle: str | None = None,
         words: str = "",
@@ -204,6 +205,7 @@ class SpooledMemory(Memory):
         args: dict[str, Any] = {
             "content": readable(content),
             "bindings": None if bindings is None else tuple(bindings),
+            "key": key,
             "correction": correction,
             "cycle": cycle,
             "words": words,

@@ -126,6 +126,7 @@ class Replay(Memory):
             intent.id,
             content=intent.content,
             bindings=intent.bindings,
+            key=intent.key,
             correction=intent.correction,
             cycle=intent.cycle,
             words=intent.words,

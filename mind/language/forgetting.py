@@ -11,7 +11,7 @@ from thoughtcycle.mind.language import values
 from thoughtcycle.mind.language.clauses import Message, Sentence
 from thoughtcycle.mind.language.dates import undated
 from thoughtcycle.mind.language.facts import Fact, told
-from thoughtcycle.mind.language.fold import Folded
+from thoughtcycle.mind.language.fold import Folded, fold
 from thoughtcycle.mind.language.patterns import compiled, vocabulary
 from thoughtcycle.mind.language.topics import (
     EVERYTHING,

@@ -212,7 +212,7 @@ async def test_newer_words_are_not_overwritten(tmp_path: Path) -> None:
         with locked(path):
             for later in (
                 memory.update("ana", ids[1], content="Tem dois gatos"),
-                memory.update("ana", ids[2], content="Joga damas"),
+                memory.update("ana", ids[2], content="Joga damas", key="game"),
                 memory.hide("ana", [ids[0]]),
             ):
                 with pytest.raises(StorageFailed) as waits:
@@ -226,6 +226,8 @@ async def test_newer_words_are_not_overwritten(tmp_path: Path) -> None:
         await other.save("ana", [MemoryDraft(content="Toca piano", key="art")])
         assert await memory._try()
         assert await told(memory) == (["Joga damas", "Mora em Natal", "Tem três gatos", "Toca piano"], [])
+        (moved,) = [record for record in await memory.list("ana") if record.text == "Joga damas"]
+        assert moved.key == "game"
         hidden = await memory.list("ana", statuses=("hidden",))
         assert [record.text for record in hidden] == ["Mora em Olinda"]
         assert await problems(memory._storage, "ana") == []
