@@ -17,6 +17,7 @@ from thoughtcycle.memory.matching import (
     tokens,
 )
 from thoughtcycle.memory.records import Cycle, CycleMessage, JournalEntry, MemoryRecord, Step, Variant
+from thoughtcycle.memory.seeking import everywhere
 
 HIDDEN = "[…]"
 """What stands in place of words that are hidden or erased."""
@@ -38,7 +39,7 @@ class Mask:
     def text(self, text: str, at: datetime | None = None) -> str:
         """`text` without words, contents and values; said at `at` (None: before every deletion)."""
         found = self._since(at)
-        return _blotted(text, _everywhere(tokens(text), found)) if found and text else text
+        return _blotted(text, everywhere(tokens(text), found)) if found and text else text
 
     def reply(self, text: str) -> str:
         """A text of the assistant about these memories: whole sentences that speak of them go too."""
@@ -144,7 +145,7 @@ class _Near:
     def message(self, message: CycleMessage) -> CycleMessage:
         """What the user said."""
         text = message.text
-        spans = _everywhere(tokens(text), self._since(message.at))
+        spans = everywhere(tokens(text), self._since(message.at))
         if HIDDEN not in text:  # once done it is not done again
             spans += [span for one in self._told for span in source_spans(text, one)]
             spans += [span for one in self._deleted for span in _request(text, one)]
@@ -152,7 +153,7 @@ class _Near:
 
     def answer(self, message: CycleMessage) -> CycleMessage:
         """What was answered."""
-        spans = _everywhere(tokens(message.text), self._since(message.at))
+        spans = everywhere(tokens(message.text), self._since(message.at))
         return _with_text(message, _blotted(message.text, [*spans, *_about(message.text, self._about)]))
 
     def variant(self, variant: Variant) -> Variant:
@@ -171,7 +172,7 @@ class _Near:
 
     def _plain(self, value: Any, at: datetime | None) -> Any:
         if isinstance(value, str):
-            spans = _everywhere(tokens(value), self._since(at))
+            spans = everywhere(tokens(value), self._since(at))
             return _blotted(value, [*spans, *_about(value, self._about)])
         if isinstance(value, list):
             return [self._plain(item, at) for item in value]
@@ -194,27 +195,6 @@ def _blotted(text: str, spans: Iterable[Span]) -> str:
     return replaced(text, found, HIDDEN) if found else text
 
 
-def _everywhere(said: Tokens, traces: Iterable[Trace]) -> list[Span]:
-    """Where the words, contents and values of `traces` stand."""
-    spans: list[Span] = []
-    for one in traces:
-        for phrase in (*one.phrases, *(value.words for value in one.values)):
-            spans += said.find(phrase)
-        for sign in one.signs:
-            spans += literal(said.text, sign)
-        spans += _inflected(said, one)
-    return spans
-
-
-def _inflected(said: Tokens, one: Trace) -> Iterator[Span]:
-    """Where a value stands with another ending."""
-    single = [(value.words[1:4], value.stems) for value in one.values if value.stems]
-    for word, span in zip(said.words, said.spans, strict=True) if single else ():
-        for start, forms_of in single:
-            if word.startswith(start) and forms_of & stems((word,)):
-                yield span
-
-
 def _about(text: str, traces: Collection[Trace]) -> list[Span]:
     """The sentences of `text` that speak of one of `traces`."""
     return [span for span in sentences(text) if any(_speaks_of(text[slice(*span)], one) for one in traces)]
@@ -223,7 +203,7 @@ def _about(text: str, traces: Collection[Trace]) -> list[Span]:
 def _speaks_of(sentence: str, one: Trace) -> bool:
     """A value is in it, or it has all content words of the memory."""
     said = tokens(sentence)
-    if _everywhere(said, (one,)):
+    if everywhere(said, (one,)):
         return True
     own = stems(said.words)
     return bool(one.core) and all(word & own for word in one.core)

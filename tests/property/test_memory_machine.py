@@ -189,18 +189,6 @@ class TwoUsers(RuleBasedStateMachine):
         if not isinstance(shared, str):
             self.hidden[user] |= {one.id: one for one in shared if one.reason == "user"}
 
-    @rule(made=memories, guest=GUEST)
-    def erase(self, made: Made, guest: bool) -> None:
-        """For good: looking again finds nothing of it, and nothing of the other's is touched."""
-        user = self._actor(made, guest)
-        shared, alone = self.both(user, lambda memory, id: memory.erase(user, [id]), *known_to(user, made))
-        if isinstance(shared, str):
-            return
-        assert shared == alone
-        assert shared.left == ()
-        erased = {one.id for one in self.runner.run(self.shared.listed(user)) if one.status == "erased"}
-        self.hidden[user] = {id: one for id, one in self.hidden[user].items() if id not in erased}
-
     @rule(made=memories, guest=GUEST, what=st.sampled_from(("archive", "restore")))
     def put_aside_or_back(self, made: Made, guest: bool, what: str) -> None:
         user = self._actor(made, guest)
