@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thoughtcycle.memory.memory import Memory
-    from thoughtcycle.memory.records import MemoryDraft, MemoryHit, MemoryRecord, MessageHit
+    from thoughtcycle.memory.records import MemoryDraft, MemoryHit, MemoryRecord, MessageHit, Source
 
-__all__ = ["Memory", "MemoryDraft", "MemoryHit", "MemoryRecord", "MessageHit"]
+__all__ = ["Memory", "MemoryDraft", "MemoryHit", "MemoryRecord", "MessageHit", "Source"]
 
 
 def __getattr__(name: str) -> Any:

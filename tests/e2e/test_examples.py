@@ -29,6 +29,15 @@ def test_subgraph() -> None:
     assert "Recife" in run("subgraph.py").splitlines()[-1]
 
 
+@pytest.mark.spec("BY-1", "BY-4", "BY-9")
+def test_the_memory_by_itself() -> None:
+    found, said, _, then, why, erased, left, *_ = run("memory.py").splitlines()
+    assert "Lives in Lisbon" in found and "coriander" in said
+    assert "then: Lives in Lisbon; now: Lives in Porto" in then
+    assert "'I moved to Lisbon', then ['save', 'update', 'undo']" in why
+    assert "memories=1" in erased and left == "left of it: []"
+
+
 @pytest.mark.spec("BY-3", "TC-13")
 def test_client_of_a_dev_server_without_a_key(tmp_path: Path) -> None:
     with dev_server(tmp_path, {"THOUGHTCYCLE_DB": f"sqlite:///{tmp_path}/m.db"}) as url:
