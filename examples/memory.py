@@ -1,4 +1,4 @@
-"""The memory by itself, without graph and model: kept, found, changed, explained, erased, exported, forgotten."""
+"""The memory by itself, without graph and model: keep, find, change, explain, erase, export, forget."""
 
 import asyncio
 import sys
