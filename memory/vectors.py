@@ -18,7 +18,7 @@ class Vectors:
     """Rows of unit length. CPU-bound, not thread-safe.
 
     `half` keeps 16 bits of each number: half the memory, a scan more than twice as fast, and cosines that are
-    off by less than 0.001 (docs/measurements.md, Memories).
+    off by at most 0.0005 (docs/measurements.md, Memories).
     """
 
     def __init__(self, dimension: int, *, half: bool = False) -> None:
