@@ -26,8 +26,12 @@ def with_memory(
     work: "Callable[[Memory, str], Awaitable[T]]",
     *,
     embeddings: bool = True,
+    erases: bool = False,
 ) -> T:
-    """What `work` makes of the memory and the user; without `embeddings` nothing new can be embedded."""
+    """What `work` makes of the memory and the user; without `embeddings` nothing new can be embedded.
+
+    Work that `erases` also removes the snapshots of indexes.
+    """
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.memory.memory import Memory
     from thoughtcycle.mind.embeddings import build_embeddings
@@ -41,7 +45,7 @@ def with_memory(
         opening = Memory.open(
             settings.url() if db is None else db,
             embeddings=model,
-            snapshots=settings.snapshots if embeddings else None,
+            snapshots=settings.snapshots if embeddings or erases else None,
             index_bytes=settings.index_bytes,
         )
         async with opening as memory:
@@ -61,7 +65,7 @@ def with_threads(db: str | None, user: str | None, work: "Callable[[Memory, Save
         async with open_checkpointer(url) as saver:
             return await work(memory, saver, owner)
 
-    return with_memory(url, user, run, embeddings=False)
+    return with_memory(url, user, run, embeddings=False, erases=True)
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -9,11 +9,13 @@ class Checkup(Engine):
     """Looks at a user's data as a whole, or at everybody's."""
 
     async def doctor(self, user: str | None = None, *, mend: bool = False) -> list[Flaw]:
-        """What is wrong with the data of `user` – None: with everybody's, and with the database file itself.
+        """What is wrong with the data of `user` – None: with everybody's, and with the database as a whole.
 
         With `mend` what can be repaired is repaired first; what is told is what is left.
         """
         found = []
+        if mend and user is None:
+            await self._storage.mend()
         for one in await self._storage.users() if user is None else [owned(user)]:
             if mend:
                 await repair(self._storage, one)

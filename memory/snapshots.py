@@ -12,7 +12,7 @@ import Stemmer
 
 from thoughtcycle.memory.index import SpaceIndex
 from thoughtcycle.memory.records import JournalEntry
-from thoughtcycle.memory.snapshot_file import TEMPORARY, Damaged, read, write
+from thoughtcycle.memory.snapshot_file import Damaged, read, write
 from thoughtcycle.memory.words import digest, stop_words
 
 log = logging.getLogger(__name__)
@@ -69,11 +69,10 @@ class Snapshots:
         self.drop(user)
 
     def drop(self, user: str) -> None:
-        """Removes the user's snapshot, and makes whoever is just writing one give up."""
-        path = self._path(user)
+        """Removes the user's snapshots, of whatever model, and makes whoever is just writing one give up."""
         with self._lock, suppress(OSError):
             self._dropped[user] += 1
-            for made in (path, *self._folder.glob(f"{path.stem}-*{TEMPORARY}")):
+            for made in self._folder.glob(f"{self._owner(user)}-*"):
                 made.unlink(missing_ok=True)
 
     def generation(self, user: str) -> int:
@@ -106,5 +105,7 @@ class Snapshots:
             path.unlink(missing_ok=True)
 
     def _path(self, user: str) -> Path:
-        name = digest("\x1f".join((self._place, user, self._model or "")))
-        return self._folder / f"{name}{_SUFFIX}"
+        return self._folder / f"{self._owner(user)}-{digest(self._model or '')[:16]}{_SUFFIX}"
+
+    def _owner(self, user: str) -> str:
+        return digest("\x1f".join((self._place, user)))[:40]

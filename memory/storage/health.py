@@ -37,7 +37,11 @@ class Health(ABC):
 
     @abstractmethod
     async def integrity(self) -> list[str]:
-        """What the database itself finds wrong with its file; in its own words, [] when nothing."""
+        """What is wrong in the database as a whole, whoever's it is; in its own words, [] when nothing."""
+
+    @abstractmethod
+    async def mend(self) -> None:
+        """Deletes vectors of messages and access counts of what is not there."""
 
     @abstractmethod
     async def users(self) -> list[str]:

@@ -225,7 +225,10 @@ class MongoStorage(Storage):
         await self._write(mongo_users.adopt(self._db, chat))
 
     async def integrity(self) -> list[str]:
-        return []  # the server looks after its own files
+        return await self._run(mongo_health.integrity(self._db))
+
+    async def mend(self) -> None:
+        await self._write(mongo_health.mend(self._db))
 
     async def users(self) -> list[str]:
         return await self._run(mongo_health.users(self._db))

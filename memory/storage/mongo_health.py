@@ -24,6 +24,37 @@ _OWNERS = {
 """Collection → the field that names the user."""
 
 
+async def integrity(db: Database) -> list[str]:
+    """See Health.integrity."""
+    lines = [f"{len(ids)} × {name} → {owner}" for (name, owner), ids in (await _strays(db)).items() if ids]
+    left = 0
+    async for space in db.spaces.find({}, {"number": 1}):
+        number = await MEMORIES.settled(db, unescaped(space["_id"]))
+        last = await db.journal.find_one({"space": space["_id"]}, {"number": 1}, sort=[("number", -1)])
+        if last is not None and last["number"] > number:
+            lines.append(f"spaces {number} < journal {last['number']}")
+        key = {"memoriesId": space["_id"], "status": PROVISIONAL, "revision": {"$lte": number}}
+        left += await db.memories.count_documents(key)
+    return [*lines, f"{left} × memories: {PROVISIONAL}"] if left else lines
+
+
+async def mend(db: Database) -> None:
+    """See Health.mend."""
+    for (name, _), ids in (await _strays(db)).items():
+        for id in ids:
+            await db[name].delete_one({"_id": id})
+
+
+async def _strays(db: Database) -> dict[tuple[str, str], list[str]]:
+    """Ids of what refers to nothing; read before what it refers to, which is never deleted alone."""
+    found = {}
+    for name, field, owner in (("message_vectors", "cycle", "cycles"), ("accesses", "_id", "memories")):
+        rows = [(one["_id"], one[field]) async for one in db[name].find({}, {field: 1})]
+        there = {one["_id"] async for one in db[owner].find({}, {"_id": 1})}
+        found[name, owner] = [id for id, refers in rows if refers not in there]
+    return found
+
+
 async def users(db: Database) -> list[str]:
     """See Health.users."""
     found: set[str] = set()

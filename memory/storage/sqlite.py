@@ -240,6 +240,9 @@ class SqliteStorage(Storage):
     async def integrity(self) -> list[str]:
         return await self._read(sqlite_health.integrity)
 
+    async def mend(self) -> None:
+        await self._write(sqlite_health.mend)
+
     async def users(self) -> list[str]:
         return await self._read(sqlite_health.users)
 

@@ -29,6 +29,12 @@ def integrity(db: sqlite3.Connection) -> list[str]:
     return [line for line in found if line != "ok"] + lines
 
 
+def mend(db: sqlite3.Connection) -> None:
+    """See Health.mend."""
+    db.execute("DELETE FROM message_vectors WHERE cycle NOT IN (SELECT id FROM cycles)")
+    db.execute("DELETE FROM accesses WHERE memory NOT IN (SELECT id FROM memories)")
+
+
 def users(db: sqlite3.Connection) -> list[str]:
     """See Health.users."""
     parts = ("space FROM memories", "space FROM vectors", "space FROM journal", "user FROM conversations")

@@ -87,6 +87,32 @@ async def test_a_lost_row_of_the_journal_is_told_and_left(database_url: str) -> 
         assert {flaw.code for flaw in await memory.doctor("ana", mend=True)} == {"journal_gap", "revision"}
 
 
+async def test_what_belongs_to_nothing_is_told_and_deleted(memory: Memory) -> None:
+    await filled(memory)
+    storage = memory._storage
+    if isinstance(storage, SqliteStorage):
+        rows = (
+            "INSERT INTO message_vectors VALUES ('nobody', 'm', 'd', x'00')",
+            "INSERT INTO accesses VALUES ('nobody', 'ana', 1, '')",
+        )
+
+        def orphan() -> None:
+            storage._connection.execute("PRAGMA foreign_keys = OFF")
+            for row in rows:
+                storage._connection.execute(row)
+            storage._connection.execute("PRAGMA foreign_keys = ON")
+
+        storage._executor.submit(orphan).result()
+    else:
+        assert isinstance(storage, MongoStorage)
+        vector = {"_id": "v", "cycle": "nobody", "user_id": "ana", "model": "m", "digest": "d", "version": 1}
+        await storage._db.message_vectors.insert_one(vector)
+        await storage._db.accesses.insert_one({"_id": "nobody", "memoriesId": "ana", "count": 1, "last": ""})
+    told = [flaw.values["told"] for flaw in await memory.doctor()]
+    assert sorted(told) == ["1 × accesses → memories", "1 × message_vectors → cycles"]
+    assert await memory.doctor(mend=True) == []
+
+
 async def test_a_damaged_file_is_told(memory: Memory) -> None:
     if not isinstance(memory._storage, SqliteStorage):
         pytest.skip("the server looks after its own files")

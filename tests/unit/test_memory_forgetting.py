@@ -162,3 +162,18 @@ def test_an_epoch_is_told_once() -> None:
     epochs.check("ana", 1)
     epochs.begin("ana", 2)
     epochs.check("ana", 2)
+
+
+@pytest.mark.spec("BY-4")
+async def test_snapshots_of_every_model_go_too(tmp_path: Path) -> None:
+    url, folder = f"sqlite:///{tmp_path}/m.db", tmp_path / "snapshots"
+    for name in ("one", "two"):
+        embeddings = WordEmbedder(name)
+        async with Memory.open(url, embeddings=embeddings, clock=Clock(), snapshots=folder) as memory:
+            memory._spaces._worth = 1
+            await filled(memory)
+            await filled(memory, "bia")
+    assert len(list(folder.iterdir())) == 4
+    async with Memory.open(url, embeddings=None, snapshots=folder) as memory:
+        await memory.forget_user("ana")
+    assert len(list(folder.iterdir())) == 2
