@@ -32,6 +32,8 @@ class Known:
     """Id → status and content, as last acknowledged or seen."""
     cycles: list[str] = field(default_factory=list)
     """Acknowledged, in order."""
+    erased: list[str] = field(default_factory=list)
+    """What memories said that are erased."""
 
 
 @dataclass
@@ -92,6 +94,7 @@ def _killed(
 
 
 def _learn(known: Known, line: dict[str, Any]) -> None:
+    known.erased += [text for text in line.get("erased", ()) if not text.startswith("imported")]
     known.memories |= {id: (status, content) for id, status, content in line.get("memories", ())}
     if "cycle" in line:
         known.cycles.append(line["cycle"])
@@ -104,7 +107,7 @@ async def write(tell: Tell, url: str, folder: Path, user: str, seed: int) -> Non
         for number in range(10_000):
             records = await memory.list(user, statuses=("active", "archived", "hidden"))
             current = [record for record in records if record.current is None]
-            await _one(tell, memory, folder, user, current, chance, f"{seed} {number}")
+            await _one(tell, memory, folder, user, current, chance, f"w{seed}q{number}z")
 
 
 async def _one(
@@ -123,10 +126,12 @@ async def _one(
 
     active = [record.id for record in current if record.status == "active" and not record.pinned]
     some = chance.sample(active, min(len(active), 2))
-    op = chance.choice(("save", "save", "update", "hide", "undo", "archive", "restore", "talk", "import"))
+    op = chance.choice(
+        ("save", "save", "update", "hide", "undo", "archive", "restore", "talk", "import", "erase")
+    )
     match op:
         case "save":
-            drafts = [_draft(f"{word} {part}", chance) for part in range(chance.choice((1, 1, 4)))]
+            drafts = [_draft(f"{word}r{part}", chance) for part in range(chance.choice((1, 1, 4)))]
             held = [record.id for record in current if record.key in {draft.key for draft in drafts} - {None}]
             begin(op, *(str(draft.content) for draft in drafts), ids=held)
             saved = await memory.save(user, drafts)
@@ -135,6 +140,12 @@ async def _one(
         case "update" if some:
             begin(op, word, ids=some[:1])
             tell("done", memories=_told([await memory.update(user, some[0], content=word)]))
+        case "erase" if some:
+            begin(op, ids=some)
+            receipt = await memory.erase(user, some)
+            assert receipt.left == (), receipt
+            gone = {record.id: record.text for record in current}
+            tell("done", memories=[(id, "erased", "null") for id in some], erased=[gone[id] for id in some])
         case "hide" | "archive" if some:
             begin(op, ids=some)
             tell("done", memories=_told(await getattr(memory, op)(user, some)))
@@ -201,16 +212,26 @@ def _checked(url: str, user: str, known: Known, begun: dict[str, Any] | None) ->
     faults += [f"{content!r} is there twice" for content in {*contents} if contents.count(content) > 1]
     if (seen["path"][: len(known.cycles)] != known.cycles) or len(seen["path"]) > len(known.cycles) + 1:
         faults.append(f"cycles {known.cycles} are {seen['path']}")
-    if [*seen["found"]] != sorted(contents):
+    aside = [content for _, status, content, current in seen["memories"] if status == "archived"]
+    if seen["found"] != sorted(contents) and (contents or not {*seen["found"]} <= {*aside}):
         faults.append(f"active are {sorted(contents)}, a search finds {seen['found']}")
+    faults += [f"{name} still holds {text!r}" for name, text in _remains(url, known.erased)]
     current = {id for id, _, _, current in seen["memories"] if current is None}
     known.memories = {id: one for id, one in there.items() if id in current}
     known.cycles = seen["path"]
     return faults
 
 
+def _remains(url: str, erased: list[str]) -> list[tuple[str, str]]:
+    """Erased contents that a database file still holds."""
+    file = Path(url.removeprefix("sqlite:///"))
+    files = [path for path in file.parent.glob(f"{file.name}*") if url.startswith("sqlite")]
+    return [(path.name, text) for path in files for text in erased if text.encode() in path.read_bytes()]
+
+
 async def _look(tell: Tell, url: str, user: str) -> None:
     async with Memory.open(url, embeddings=QuickEmbedder()) as memory:
+        await memory.erase_due(user=user)  # as every start does: what was begun is completed
         records = await memory.list(user, statuses=EVERY)
         path = await memory.conversation(user, f"chat {user}", limit=100_000)
         hits = await memory.search(user, "tema", limit=100_000, floor=0.0)

@@ -5,17 +5,19 @@ import os
 import random
 import signal
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeAlias
 
 from support.mongo import mongodb_server, with_database
 from support.properties import QuickEmbedder
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Source, utc_now
+from thoughtcycle.memory.outage import open_spooled
+from thoughtcycle.memory.records import CycleMessage, MemoryDraft, MemoryRecord, Source, utc_now
 from thoughtcycle.prompts.errors import StorageFailed
 from torture.children import Child, Tell, done
 
@@ -23,6 +25,10 @@ USERS = ("ana", "bia")
 WRITERS = 4
 BETWEEN_TRIES = 0.5
 """Seconds after which a caller who was refused asks again."""
+PAUSE = 0.02
+"""Seconds between two changes: a spool takes thousands in a second, which all have to arrive."""
+Call: TypeAlias = Callable[[], Awaitable[None]]
+"""A change that may be made again."""
 
 
 @dataclass
@@ -45,7 +51,8 @@ def run(folder: Path, away: float, seed: int) -> Result:
         url = with_database(address, "outage")
         until = monotonic() + 3 * between + 2 * away
         children = [
-            Child(lambda tell, me=number: _write(tell, url, me, seed, until)) for number in range(WRITERS)
+            Child(lambda tell, me=number: _write(tell, url, folder, me, seed, until))
+            for number in range(WRITERS)
         ]
         sleep(between)
         server = int((folder / "pid").read_text())
@@ -85,7 +92,7 @@ def _faults(user: str, told: list[dict[str, Any]], seen: dict[str, Any]) -> list
             expected[line["of"]] -= 1
             expected[line["word"]] += 1
         elif line["op"] == "hide":
-            expected[line["word"]] -= 1
+            expected[line["of"]] -= 1
     active = Counter(seen["active"])
     for word in {*active, *expected}:
         if active[word] != expected[word]:
@@ -96,11 +103,17 @@ def _faults(user: str, told: list[dict[str, Any]], seen: dict[str, Any]) -> list
     return faults
 
 
-async def _write(tell: Tell, url: str, me: int, seed: int, until: float) -> None:
-    """Writes memories of its own and talks in a chat of its own until it is time."""
+async def _write(tell: Tell, url: str, folder: Path, me: int, seed: int, until: float) -> None:
+    """Writes memories of its own and talks in a chat of its own until it is time.
+
+    Half of the writers have a spool; the others make a refused call again themselves.
+    """
     chance, user = random.Random(seed * 100 + me), USERS[me % len(USERS)]
     mine: list[MemoryRecord] = []
-    async with Memory.open(url, embeddings=QuickEmbedder()) as memory:
+    opened: AbstractAsyncContextManager[Memory] = Memory.open(url, embeddings=QuickEmbedder())
+    if me >= WRITERS // 2:
+        opened = open_spooled(url, embeddings=QuickEmbedder(), folder=folder / f"spool {me}")
+    async with opened as memory:
         number = 0
         while monotonic() < until:
             number += 1
@@ -108,46 +121,78 @@ async def _write(tell: Tell, url: str, me: int, seed: int, until: float) -> None
             if op in ("update", "hide") and not mine:
                 op = "save"
             one = mine.pop(chance.randrange(len(mine))) if op in ("update", "hide") else None
-            what = await _insisted(_change(memory, user, me, op, word, one, mine))
-            tell("done", user=user, op=op, word=one.text if op == "hide" and one else word, **what)
+            if one is None:
+                call = _said(memory, user, me, word) if op == "talk" else _saved(memory, user, word, mine)
+            elif op == "update":
+                call = _updated(memory, user, one, word, mine)
+            else:
+                call = _hidden(memory, user, one)
+            what = await _insisted(call)
+            of = one.text if one is not None else ""
+            tell("done", user=user, op=op, of=of, word=word, **what)
+            await asyncio.sleep(PAUSE)
 
 
-def _change(
-    memory: Memory, user: str, me: int, op: str, word: str, one: MemoryRecord | None, mine: list[MemoryRecord]
-) -> Any:
-    """One change as a call that may be made again."""
-    at = utc_now()
+def _saved(memory: Memory, user: str, word: str, mine: list[MemoryRecord]) -> Call:
+    # a draft that names its cycle may be saved again
+    draft = MemoryDraft(content=word, bindings=("tema",), source=Source(cycle=f"c {word}"))
 
-    async def call() -> dict[str, Any]:
-        if op == "save":
-            # a draft that names its cycle may be saved again
-            draft = MemoryDraft(content=word, bindings=("tema",), source=Source(cycle=f"c {word}"))
-            mine.extend([saved.record for saved in await memory.save(user, [draft])])
-        elif op == "talk":
-            await memory.record_cycle(user, f"chat {me}", word, "sim", at=at, channel="t")
-        elif one is not None and op == "update":
-            mine.append(await memory.update(user, one.id, content=word))
-            return {"of": one.text}
-        elif one is not None:
-            await memory.hide(user, [one.id])
-        return {}
+    async def call() -> None:
+        mine.extend([saved.record for saved in await memory.save(user, [draft])])
 
     return call
 
 
-async def _insisted(call: Any) -> dict[str, Any]:
+def _said(memory: Memory, user: str, me: int, word: str) -> Call:
+    message = CycleMessage(id=word, role="user", text=word, at=utc_now())
+
+    async def call() -> None:
+        cycle = await memory.open_cycle(user, f"chat {me}", message, parent=None, channel="test", follow=True)
+        await memory.close_cycle(user, cycle.id, execution="e", messages=[], steps=[])
+
+    return call
+
+
+def _updated(memory: Memory, user: str, one: MemoryRecord, word: str, mine: list[MemoryRecord]) -> Call:
+    async def call() -> None:
+        with _kept():
+            await memory.update(user, one.id, content=word)
+        mine.append(one.model_copy(update={"content": word}))
+
+    return call
+
+
+def _hidden(memory: Memory, user: str, one: MemoryRecord) -> Call:
+    async def call() -> None:
+        with _kept():
+            await memory.hide(user, [one.id])
+
+    return call
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """A change that waits in the spool counts as made."""
+    try:
+        yield
+    except StorageFailed as error:
+        if error.code != "memory_later":
+            raise
+
+
+async def _insisted(call: Call) -> dict[str, Any]:
     """Makes the call until it is not refused."""
     refused, longest = 0, 0.0
     while True:
         started = monotonic()
         try:
-            told = await call()
+            await call()
         except StorageFailed:
             refused += 1
             longest = max(longest, monotonic() - started)
             await asyncio.sleep(BETWEEN_TRIES)
         else:
-            return {**told, "refused": refused, "longest": max(longest, monotonic() - started)}
+            return {"refused": refused, "longest": max(longest, monotonic() - started)}
 
 
 async def _look(tell: Tell, url: str, user: str) -> None:
