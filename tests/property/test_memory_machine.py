@@ -313,16 +313,25 @@ class TwoUsers(RuleBasedStateMachine):
         shown = {record.current for record in records.values() if record.status not in ("hidden", "erased")}
         assert not shown & hidden.keys(), "a former version is in sight"
         for record in hidden.values():
-            hits = await memory.search(user, record.text, limit=MOST, floor=0.0, include=("facts", "cycles"))
-            for hit in hits:
+            query, every = record.text, ("facts", "archived", "cycles")
+            hits = await memory.search(user, query, limit=MOST, floor=0.0, include=every)
+            then = await memory.search(user, query, limit=MOST, floor=0.0, at=record.valid_from)
+            for hit in (*hits, *then):
                 if isinstance(hit, MemoryHit):
-                    assert hit.record.id in active
+                    assert not {hit.record.id, hit.record.current} & hidden.keys()
+                    assert hit.record.status not in ("hidden", "erased")
                 elif hit.at <= record.updated:  # what is said later is said anew
                     assert not [part for part in hit.text.split(HIDDEN) if says(record, part)]
 
     def teardown(self) -> None:
         for user in self.users:
             self.runner.run(self._close(user))
+        gone, left = self.users
+        farewell = self.runner.run(self.shared.memory.forget_user(gone))
+        assert not farewell.left, farewell
+        assert self.runner.run(self.shared.listed(gone)) == []
+        self.users = [left]
+        self.each_sees_what_it_would_see_alone()
         for world in (self.shared, *self.alone.values()):
             self.runner.run(world.__aexit__())
         self.runner.close()
