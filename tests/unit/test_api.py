@@ -15,9 +15,7 @@ NAMES = re.findall(
 @pytest.mark.parametrize("name", NAMES)
 def test_a_public_name_exists_and_is_documented(name: str) -> None:
     module, _, attribute = name.rpartition(".")
-    owner, _, kind = module.rpartition(".")
-    holder = getattr(import_module(owner), kind) if kind[:1].isupper() else import_module(module)
-    public = getattr(holder, attribute)
+    public = getattr(import_module(module), attribute)
     assert getdoc(public)
     for member, value in vars(public).items() if isinstance(public, type) else ():
         if isfunction(value) and not member.startswith("_") and value.__name__ != "<lambda>":
