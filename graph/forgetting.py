@@ -18,13 +18,15 @@ async def forget_user(memory: Memory, saver: "SqliteSaver | MongoSaver", user: s
     When it is cut off, the chats by which threads are found are still there for the next try.
     """
     threads = {*await memory.chats_of(user), *await saver.athreads_of(user)}
+    deleted = 0
     for thread in sorted(threads):
+        deleted += await saver.aget_tuple({"configurable": {"thread_id": thread}}) is not None
         await saver.adelete_thread(thread)
     farewell = await memory.forget_user(user)
     left = dict(farewell.left)
     if again := await saver.athreads_of(user):
         left["threads"] = len(again)
-    return replace(farewell, erased={**farewell.erased, "threads": len(threads)}, left=left)
+    return replace(farewell, erased={**farewell.erased, "threads": deleted}, left=left)
 
 
 async def delete_chat(memory: Memory, saver: "SqliteSaver | MongoSaver", user: str, chat: str) -> Removed:
