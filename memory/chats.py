@@ -36,13 +36,14 @@ class Chats(Erasing):
     """Whole chats."""
 
     async def chats(self, user: str, *, limit: int | None = None) -> list[Chat]:
-        """The user's chats in which something was answered, the last used first."""
+        """The user's chats in which something was answered, the last used first; deleted words are masked."""
         found = [chat for chat in await self._conversations(user) if chat.tip is not None]
         found.sort(key=lambda chat: chat.updated, reverse=True)
+        mask = await self.mask(user)
         return [
             Chat(
                 id=chat.id,
-                title=chat.title,
+                title=mask.text(chat.title) if chat.title else None,
                 created=chat.created,
                 used=chat.updated,
                 cycles=len(live_path(await self._storage.links(user, chat.id), chat.tip)),

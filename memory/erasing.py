@@ -18,6 +18,7 @@ from thoughtcycle.memory.records import (
     JournalEntry,
     MemoryDraft,
     MemoryRecord,
+    Saved,
     Source,
     Status,
     as_text,
@@ -309,25 +310,28 @@ class Erasing(Engine):
         return [name for name, found in stored.items() if any(map(holds, found))]
 
     async def _relearned(self, user: str, drafts: Sequence[MemoryDraft]) -> dict[int, MemoryRecord]:
-        """Place → stub of the erased memory, for each draft that only says again what was erased since."""
-        if not any(draft.source.cycle for draft in drafts):
-            return {}  # said now
-        tombstones = await self._storage.tombstones(user)
-        if not tombstones:
+        """Place → what was deleted or its stub, for each draft that only says again what was deleted since.
+
+        What a cycle that is still open tells is said now.
+        """
+        told = [place for place, draft in enumerate(drafts) if draft.source.cycle is not None]
+        tombstones = await self._storage.tombstones(user) if told else []
+        mask = await self._masks.of(user) if told else NOTHING
+        if not tombstones and not mask:
             return {}
         secret = await self._storage.secret(user, secrets.token_bytes(KEY_BYTES))
-        found: dict[int, Tombstone] = {}
-        for place, draft in enumerate(drafts):
-            if (id := draft.source.cycle) is None:
-                continue
+        found: dict[int, str] = {}
+        for place in told:
+            said = (drafts[place].source.words, as_text(drafts[place].content))
+            id = str(drafts[place].source.cycle)
             cycle = await self._storage.cycle(user, id)
-            said = (draft.source.words, as_text(draft.content))
             at = cycle.message.at if cycle is not None else None
-            if (one := buried(said, tombstones, secret, cycle=id, at=at)) is not None:
-                found[place] = one
-        stubs = await self._storage.records(user, [one.memory for one in found.values()])
-        known = {one.id: one for one in stubs}
-        return {place: known[one.memory] for place, one in found.items() if one.memory in known}
+            if (stone := buried(said, tombstones, secret, cycle=id, at=at)) is not None:
+                found[place] = stone.memory
+            elif (cycle is None or cycle.closed) and (hidden := hidden_in(said, mask, at)) is not None:
+                found[place] = hidden
+        records = {one.id: one for one in await self._storage.records(user, list(found.values()))}
+        return {place: records[id] for place, id in found.items() if id in records}
 
 
 def is_due(record: MemoryRecord, until: datetime) -> bool:
@@ -379,6 +383,18 @@ def redacted(record: MemoryRecord, after: MemoryRecord, keys: Keys, at: datetime
     texts = {text[:SHOWN] for text in search_keys(after.content, after.bindings)}
     vectors = tuple(vector for vector in keys.of(record) if vector.text in texts)
     return Write(with_vectors(after, vectors), "redact", at, before=record, vectors=vectors)
+
+
+def not_again(record: MemoryRecord) -> Saved:
+    """What became of a draft that says again what was deleted: nothing."""
+    return Saved(record=record, outcome="erased" if record.status == "erased" else "known")
+
+
+def hidden_in(texts: Iterable[str], mask: Mask, at: datetime | None) -> str | None:
+    """The first memory of `mask` that `texts`, said at `at`, tell of."""
+    known = mask if at is None else mask.since(at)
+    told = [text for text in texts if known.finds(text)]
+    return next((one.memory for one in known.traces if any(map(Mask((one,)).finds, told))), None)
 
 
 def _tombstones(user: str, mask: Mask, cycles: Iterable[Cycle], secret: bytes) -> list[Tombstone]:

@@ -22,6 +22,7 @@ from thoughtcycle.memory.chats import Chats
 from thoughtcycle.memory.checkup import Checkup
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
+from thoughtcycle.memory.erasing import not_again
 from thoughtcycle.memory.exporting import Exporting
 from thoughtcycle.memory.facets import BELIEVED, aware, valid_at
 from thoughtcycle.memory.forgetting import Leaving
@@ -99,7 +100,7 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Re
         The same content as an active memory's reinforces that one (except from the cycle that made it);
         another content under the key of one supersedes it. `vectors`: text → vector for contents and
         bindings, made here when None. Running it again with the same drafts adds nothing, where they name
-        their cycle. Of what was erased for good after their cycle nothing is kept.
+        their cycle. Of what was deleted after their cycle nothing is kept.
         """
         owned(user)
         for draft in drafts:
@@ -108,8 +109,7 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Re
             rest = [draft for place, draft in enumerate(drafts) if place not in stubs]
             saved = iter(await self.save(user, rest, vectors=vectors))
             return [
-                Saved(record=stubs[place], outcome="erased") if place in stubs else next(saved)
-                for place in range(len(drafts))
+                not_again(stubs[place]) if place in stubs else next(saved) for place in range(len(drafts))
             ]
         if vectors is None:
             texts = [text for draft in drafts for text in search_keys(draft.content, draft.bindings)]

@@ -139,7 +139,11 @@ class MemorySave(Action[list[SaveItem]]):
         saved = await turn.memory.save(turn.user, drafts, vectors=vectors)
         records = [item.record for item in saved if item.record.status == "active"]
         cycle = turn.state.get("cycle_id")
-        new = [item for item in saved if item.outcome != "known" or item.record.source.cycle == cycle]
+        new = [
+            item
+            for item in saved
+            if item.outcome in ("saved", "superseded") or item.record.source.cycle == cycle
+        ]
         return Outcome(
             self.say(turn.language, "outcome", count=len(new), known=len(saved) - len(new)),
             "done" if new else "nothing",

@@ -185,6 +185,20 @@ async def test_old_words_are_not_learned_again_and_new_ones_are(memory: Memory) 
     assert "edro" not in stone.model_dump_json()
 
 
+@pytest.mark.spec("BY-9")
+async def test_what_is_hidden_is_not_learned_again_from_old_words(memory: Memory) -> None:
+    record = await introduced(memory)
+    (old, *_) = await memory.conversation("ana", "chat-ana", limit=9)
+    await memory.hide("ana", [record.id])
+    draft = MemoryDraft(content="Se chama Pedro", source=Source(cycle=old.id))
+    (again,) = await memory.save("ana", [draft])
+    assert (again.outcome, again.record.id, again.record.status) == ("known", record.id, "hidden")
+    message = said("Esqueça Pedro, me chame de Pedro Paulo", "x").model_copy(update={"at": old.message.at})
+    now = await memory.open_cycle("ana", "chat-ana", message, parent=None, follow=True, channel="cli")
+    (new,) = await memory.save("ana", [draft.model_copy(update={"source": Source(cycle=now.id)})])
+    assert new.outcome == "saved"
+
+
 @pytest.mark.spec("BY-9", "BY-4")
 async def test_an_export_made_before_brings_nothing_back(memory: Memory, tmp_path: Path) -> None:
     record = await introduced(memory)
@@ -246,6 +260,10 @@ async def test_another_memory_keeps_its_content_and_loses_foreign_search_keys(me
 async def test_a_title_loses_the_words_too(memory: Memory) -> None:
     record = await introduced(memory)
     await memory._storage.rename("ana", "chat-ana", "Conversa com Pedro")
+    await memory.hide("ana", [record.id])
+    assert [chat.title for chat in await memory.chats("ana")] == [f"Conversa com {HIDDEN}"]
+    await memory.undo("ana")
+    assert [chat.title for chat in await memory.chats("ana")] == ["Conversa com Pedro"]
     await memory.erase("ana", [record.id])
     (chat,) = await memory._storage.conversations("ana", after=None, limit=9)
     assert chat.title == f"Conversa com {HIDDEN}"
