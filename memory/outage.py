@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
 """Seconds between tries: 1, 2, 4 … 60 (CM-8)."""
 _END_SECONDS = 6.0
+_LOOK_SECONDS = 1.0
+"""How long a turn that begins during an outage waits to see whether it is over."""
 PASSING = frozenset({"storage_unavailable", "storage_locked", "storage_full"})
 """Failures that end by themselves: the database is away, in use by another, or has no space."""
 
@@ -54,7 +56,7 @@ class SpooledMemory(Memory):
     _spool: Spool
     _replay: Replay
     _task: "asyncio.Task[None] | None" = None
-    _due = 0.0
+    _looking: "asyncio.Future[bool] | None" = None
     _unreadable = False
     _ending = False
 
@@ -118,8 +120,9 @@ class SpooledMemory(Memory):
         follow: bool = False,
     ) -> Cycle:
         at = self._clock()
-        if self._due and asyncio.get_running_loop().time() >= self._due:
-            await self._try()
+        if self._spool.pending or self._unreadable:  # the database may be back
+            self._looking = asyncio.ensure_future(self._try())
+            await asyncio.wait({self._looking}, timeout=_LOOK_SECONDS)
 
         def waits() -> tuple[Intent, Cycle]:
             cycle = begun_at(owned(user), chat, message, parent=parent, channel=channel, at=at, late=True)
@@ -261,7 +264,6 @@ class SpooledMemory(Memory):
         """Tries until everything has arrived, less and less often."""
         delay = FIRST_DELAY
         while not self._ending:
-            self._due = asyncio.get_running_loop().time() + delay
             await asyncio.sleep(delay)
             if await self._try():
                 return
@@ -279,7 +281,7 @@ class SpooledMemory(Memory):
             except StorageFailed as failure:
                 log.warning("the database is still away, writes wait: %s", failure.code)
                 return False
-            self._unreadable, self._due = False, 0.0
+            self._unreadable = False
             self._told.clear()
             return True
 

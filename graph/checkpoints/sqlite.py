@@ -33,6 +33,7 @@ from thoughtcycle.graph.checkpoints.retention import (
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.nodes.redaction import MaskOf, masked_tuple, redacted, redacted_checkpoint
+from thoughtcycle.prompts.errors import StorageFailed
 
 # Generated columns, because an index that answers by itself cannot be had on a bare json_extract
 # before SQLite 3.41; the library's own statements name their columns and do not see them.
@@ -90,6 +91,10 @@ class Connection(sqlite3.Connection):
             return super().executemany(sql, parameters)
 
 
+HASTY_MILLISECONDS = 100
+"""How long a write waits for a file for which the one before waited in vain."""
+
+
 class SqliteSaver(AsyncSqliteSaver):
     """Keeps checkpoints in the tables `checkpoints` and `writes` of a SQLite file.
 
@@ -113,6 +118,8 @@ class SqliteSaver(AsyncSqliteSaver):
         self.masks: MaskOf | None = None
         """Asked for what hidden memories take out of a state that is read."""
         self._ready = False
+        self._patience: int | None = None
+        """Milliseconds to wait for the file, kept here while it is waited for less long."""
 
     async def setup(self) -> None:
         """Creates tables, columns and indexes where they are missing; called by every method."""
@@ -316,8 +323,21 @@ class SqliteSaver(AsyncSqliteSaver):
     async def _write(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """One statement for each row, all or none, in one call of the connection's thread."""
         async with self.lock:
-            with translated(self.place):
-                await self.conn.executemany(sql, rows)
+            try:
+                with translated(self.place):
+                    await self.conn.executemany(sql, rows)
+            except StorageFailed as failure:
+                if failure.code == "storage_locked" and self._patience is None:
+                    await self._hurry()
+                raise
+            if self._patience is not None:
+                await self.conn.execute(f"PRAGMA busy_timeout = {self._patience}")
+                self._patience = None
+
+    async def _hurry(self) -> None:
+        """A file that was not free in time: what follows in the same turn does not wait as long each time."""
+        ((self._patience,),) = await self.conn.execute_fetchall("PRAGMA busy_timeout")
+        await self.conn.execute(f"PRAGMA busy_timeout = {min(self._patience, HASTY_MILLISECONDS)}")
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[Any]:
         async with self.lock:

@@ -20,6 +20,7 @@ from thoughtcycle.cli.chat import Session
 from thoughtcycle.cli.display import PipeDisplay
 from thoughtcycle.graph.checkpoints import factory
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
 from thoughtcycle.graph.resources import Resources
 from thoughtcycle.graph.settings import Settings
 from thoughtcycle.graph.thought_cycle import create_thought_cycle
@@ -208,7 +209,6 @@ async def test_newer_words_are_not_overwritten(tmp_path: Path) -> None:
             "ana", [city, MemoryDraft(content="Tem um gato"), MemoryDraft(content="Joga xadrez")]
         )
         ids = [one.record.id for one in saved]
-        memory._due = 1e12
         with locked(path):
             for later in (
                 memory.update("ana", ids[1], content="Tem dois gatos"),
@@ -329,7 +329,10 @@ async def test_with_the_checkpoints_locked_too_the_message_is_kept(
             assert "\n" not in await refused(chat, "Meu nome é Ana")
         assert isinstance(chat.memory, SpooledMemory)
         await arrived(chat.memory)
+        saver = chat.graph.checkpointer
+        assert isinstance(saver, SqliteSaver) and saver._patience == 50
         await chat.turn("Odeio coentro", PipeDisplay())
+        assert saver._patience is None
         cycles = await chat.memory.conversation("ana", chat.thread, limit=9)
         assert [cycle.message.text for cycle in cycles] == ["Oi", "Meu nome é Ana", "Odeio coentro"]
         assert len(await chat.memory.list("ana")) == 2
