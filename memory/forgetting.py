@@ -42,7 +42,7 @@ class Leaving(Engine):
         while records := await self._storage.page(user, after=after, limit=_PAGE):
             ids.update(record.id for record in records)
             after = records[-1].revision
-        erased = await self._storage.forget(user)
+        erased = await self._storage.forget(user, self._clock())
         await self._storage.scrub()
         await self._spaces.drop_snapshot(user)
         return Farewell(erased, await self._storage.traces(user, ids))

@@ -28,6 +28,9 @@ from thoughtcycle.memory.records import (
 from thoughtcycle.memory.replay import Replay
 from thoughtcycle.memory.shelf import BUDGET
 from thoughtcycle.memory.spool import SPOOL_BYTES, Spool, database_name
+from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage.factory import open_storage
+from thoughtcycle.memory.storage.url import parse_url
 from thoughtcycle.memory.transcript import begun_at
 from thoughtcycle.prompts.errors import StorageFailed
 
@@ -54,7 +57,7 @@ class SpooledMemory(Memory):
     """
 
     _spool: Spool
-    _replay: Replay
+    _url: str
     _task: "asyncio.Task[None] | None" = None
     _looking: "asyncio.Future[bool] | None" = None
     _unreadable = False
@@ -69,10 +72,9 @@ class SpooledMemory(Memory):
         return self._spool.pending
 
     @asynccontextmanager
-    async def spooled(self, spool: Spool) -> AsyncIterator[None]:
-        """Uses `spool`; what waits in it arrives first, if it can."""
-        self._spool = spool
-        self._replay = Replay(self._storage, embeddings=self._embeddings, clock=lambda: self._replay.at)
+    async def spooled(self, spool: Spool, url: str) -> AsyncIterator[None]:
+        """Uses `spool`; what waits in it arrives first, if it can. `url` is the database's."""
+        self._spool, self._url = spool, url
         self._trying = asyncio.Lock()
         self._told: set[str] = set()
         await spool.open()
@@ -256,6 +258,16 @@ class SpooledMemory(Memory):
         self._unreadable = self._unreadable or failure.code == "storage_unavailable"
         self._begin_trying()
 
+    @asynccontextmanager
+    async def _own_connection(self) -> AsyncIterator[Storage]:
+        """One that no turn waits behind: a SQLite connection does one thing at a time."""
+        if parse_url(self._url).path is None:
+            await self._storage.owner("")  # asks whether the server is there
+            yield self._storage
+        else:
+            async with open_storage(self._url) as storage:
+                yield storage
+
     def _begin_trying(self) -> None:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._recover())
@@ -273,11 +285,11 @@ class SpooledMemory(Memory):
         """Carries out what waits; whether the database is back and nothing waits any more."""
         async with self._trying:
             try:
-                if self._unreadable:
-                    await self._storage.owner("")
-                while (intent := self._spool.oldest()) is not None:
-                    await self._replay.carry_out(intent)
-                    await self._spool.arrived()
+                async with self._own_connection() as storage:
+                    replay = Replay(storage, embeddings=self._embeddings, clock=lambda: replay.at)
+                    while (intent := self._spool.oldest()) is not None:
+                        await replay.carry_out(intent)
+                        await self._spool.arrived()
             except StorageFailed as failure:
                 log.warning("the database is still away, writes wait: %s", failure.code)
                 return False
@@ -305,7 +317,7 @@ async def open_spooled(
     opening = SpooledMemory.open(
         url, embeddings=embeddings, clock=clock, snapshots=snapshots, index_bytes=index_bytes
     )
-    async with opening as memory, memory.spooled(spool):
+    async with opening as memory, memory.spooled(spool, url):
         yield memory
 
 

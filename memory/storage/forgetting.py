@@ -44,7 +44,7 @@ class Forgetting(ABC):
         """When the user was last forgotten: what was said until then and comes later is dropped."""
 
     @abstractmethod
-    async def forget(self, user: str) -> Mapping[str, int]:
+    async def forget(self, user: str, at: datetime) -> Mapping[str, int]:
         """Deletes everything of the user and begins a new epoch; how many rows of each table there were.
 
         What another process is writing for the former epoch is refused, or taken back. Running it again

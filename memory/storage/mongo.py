@@ -254,8 +254,8 @@ class MongoStorage(Storage):
     async def forgotten(self, user: str) -> datetime | None:
         return await self._run(mongo_forgetting.forgotten(self._db, user))
 
-    async def forget(self, user: str) -> Mapping[str, int]:
-        counts = await self._write(mongo_forgetting.forget(self._db, user))
+    async def forget(self, user: str, at: datetime) -> Mapping[str, int]:
+        counts = await self._write(mongo_forgetting.forget(self._db, user, at))
         self._epochs.begin(user, await self.epoch(user))
         return counts
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from thoughtcycle.memory.records import utc_now
 from thoughtcycle.memory.storage.forgetting import hashed
 from thoughtcycle.memory.storage.mongo_client import Database
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES, sweep_memories
@@ -42,7 +41,7 @@ async def forgotten(db: Database, user: str) -> datetime | None:
     return datetime.fromisoformat(found["at"]) if found is not None and found.get("at") else None
 
 
-async def forget(db: Database, user: str) -> Mapping[str, int]:
+async def forget(db: Database, user: str, at: datetime) -> Mapping[str, int]:
     """See Forgetting.forget.
 
     First the epoch is over and the numbers go on behind the last ones, then the documents that decide
@@ -51,7 +50,7 @@ async def forget(db: Database, user: str) -> Mapping[str, int]:
     counts: Counter[str] = Counter()
     for collection, field in OWNED.items():
         counts[collection] = await db[collection].count_documents({field: escaped(user)})
-    over = {"$inc": {"epoch": 1}, "$set": {"at": utc_now().isoformat()}}
+    over = {"$inc": {"epoch": 1}, "$set": {"at": at.isoformat()}}
     await db.forgotten.update_one(
         {"_id": hashed(user)}, {**over, "$max": {"spaces": 0, "transcripts": 0}}, upsert=True
     )

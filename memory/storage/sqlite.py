@@ -39,7 +39,7 @@ from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
 from thoughtcycle.memory.storage.wal import use_wal
 from thoughtcycle.memory.tombstones import Tombstone
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 BUSY_SECONDS = 5.0
 """How long a transaction waits for another process to finish its own."""
@@ -156,7 +156,7 @@ class SqliteStorage(Storage):
         known = await self._read(sqlite_transcript.conversation, chat)
         if known is not None:
             return known
-        return await self._new(user, sqlite_transcript.claim, chat, user, at)
+        return await self._new(user, at, sqlite_transcript.claim, chat, user, at)
 
     async def owner(self, chat: str) -> str | None:
         return await self._read(sqlite_transcript.owner, chat)
@@ -173,7 +173,7 @@ class SqliteStorage(Storage):
     async def begin(
         self, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]
     ) -> Begun:
-        return await self._new(user, sqlite_transcript.begin, user, chat, at, cycle)
+        return await self._new(user, at, sqlite_transcript.begin, user, chat, at, cycle)
 
     async def path(self, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:
         return await self._read(sqlite_transcript.path, user, chat, tip, limit)
@@ -267,8 +267,8 @@ class SqliteStorage(Storage):
     async def forgotten(self, user: str) -> datetime | None:
         return await self._read(sqlite_forgetting.forgotten, user)
 
-    async def forget(self, user: str) -> Mapping[str, int]:
-        counts = await self._write(sqlite_forgetting.forget, user)
+    async def forget(self, user: str, at: datetime) -> Mapping[str, int]:
+        counts = await self._write(sqlite_forgetting.forget, user, at)
         self._epochs.begin(user, await self.epoch(user))
         return counts
 
@@ -278,13 +278,17 @@ class SqliteStorage(Storage):
     async def _new(
         self,
         user: str,
+        at: datetime,
         work: Callable[Concatenate[sqlite3.Connection, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """A write with which something of the user's begins."""
+        """A write with which something of the user's begins; refused if the user was forgotten after `at`."""
 
         def begin(db: sqlite3.Connection) -> T:
+            forgotten = sqlite_forgetting.forgotten(db, user)
+            if forgotten is not None and at <= forgotten:
+                raise NotAllowed("user_forgotten")
             self._epochs.begin(user, sqlite_forgetting.epoch(db, user))
             return work(db, *args, **kwargs)
 

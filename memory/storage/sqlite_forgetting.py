@@ -5,7 +5,6 @@ import sqlite3
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from thoughtcycle.memory.records import utc_now
 from thoughtcycle.memory.storage.forgetting import hashed
 
 OWNED = {
@@ -37,7 +36,7 @@ def forgotten(db: sqlite3.Connection, user: str) -> datetime | None:
     return datetime.fromisoformat(row[0]) if row and row[0] else None
 
 
-def forget(db: sqlite3.Connection, user: str) -> Mapping[str, int]:
+def forget(db: sqlite3.Connection, user: str, at: datetime) -> Mapping[str, int]:
     """See Forgetting.forget."""
     last = {
         "journal": "SELECT max(number) FROM journal WHERE space = ?",
@@ -53,7 +52,7 @@ def forget(db: sqlite3.Connection, user: str) -> Mapping[str, int]:
         "INSERT INTO forgotten (user, epoch, journal, cycles, at) VALUES (?, 1, ?, ?, ?) "
         "ON CONFLICT (user) DO UPDATE SET epoch = epoch + 1, at = excluded.at, "
         "journal = max(journal, excluded.journal), cycles = max(cycles, excluded.cycles)",
-        (hashed(user), numbers["journal"], numbers["cycles"], utc_now().isoformat()),
+        (hashed(user), numbers["journal"], numbers["cycles"], at.isoformat()),
     )
     return {table: count for table, count in counts.items() if count}
 

@@ -13,7 +13,7 @@ from support.memories import Clock, WordEmbedder, record, said, step
 from support.storage_conformance import new
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle, MemoryDraft, Source
+from thoughtcycle.memory.records import Cycle, MemoryDraft, Source, utc_now
 from thoughtcycle.memory.storage import (
     mongo_commit,
     mongo_forgetting,
@@ -123,7 +123,7 @@ async def test_what_a_paused_writer_carries_out_later_is_taken_back(mongodb_url:
         entry = mongo_commit._entry(write, write.record.model_copy(update={"revision": number + 1}))
         log = Log("ana", number + 1, [entry])
         assert await MEMORIES._decide(storage._db, log, number)
-        await storage.forget("ana")
+        await storage.forget("ana", utc_now())
         assert dict(await storage.traces("ana", ["m1", "m2"])) == {}
         await MEMORIES._finish(storage._db, log)
         assert dict(await storage.traces("ana", ["m1", "m2"])) == {}
