@@ -86,9 +86,9 @@ def settle(documents: Iterable[Sequence[str]]) -> Settled:
     times = each[said]
     offsets = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
     forms = flat[np.repeat(first[said], times) + offsets]
-    many = max(len(table.numbers), 1)
-    pairs, counts = np.unique(np.repeat(owners, times) * many + forms, return_counts=True)
-    return arranged(list(table.numbers), *np.divmod(pairs, many), counts, lengths)
+    bits = len(table.numbers).bit_length()
+    pairs, counts = np.unique((np.repeat(owners, times) << bits) | forms, return_counts=True)
+    return _arranged(list(table.numbers), pairs, counts, lengths)
 
 
 def _said(documents: Iterable[Sequence[str]], table: _Table) -> tuple[Longs, Longs, int]:
@@ -107,15 +107,22 @@ def _said(documents: Iterable[Sequence[str]], table: _Table) -> tuple[Longs, Lon
 
 def arranged(names: list[str], holders: Longs, held: Longs, counts: Longs, lengths: Floats) -> Settled:
     """Postings of (document, form, count) triples in any order."""
-    size, many = max(len(lengths), 1), max(len(names), 1)
+    pairs = (holders << len(names).bit_length()) | held
+    packed = np.sort((pairs << _COUNT_BITS) | np.minimum(counts, _MOST_COUNTED))
+    return _arranged(names, packed >> _COUNT_BITS, packed & _MOST_COUNTED, lengths)
+
+
+def _arranged(names: list[str], pairs: Longs, counts: Longs, lengths: Floats) -> Settled:
+    """Postings of sorted pairs, each a document and, in as many bits as `names` take, a form."""
+    bits = len(names).bit_length()
+    holders, held = pairs >> bits, pairs & ((1 << bits) - 1)
     # Sorting plain numbers is many times faster than finding out in which order they come.
-    packed = np.sort(((held * size + holders) << _COUNT_BITS) | np.minimum(counts, _MOST_COUNTED))
-    by_form, documents = np.divmod(packed >> _COUNT_BITS, size)
-    holders, held = np.divmod(np.sort(holders * many + held), many)
+    bits = len(lengths).bit_length()
+    packed = np.sort((((held << bits) | holders) << _COUNT_BITS) | np.minimum(counts, _MOST_COUNTED))
     return Settled(
         names,
-        _bounds(by_form, len(names)),
-        documents.astype(np.int32),
+        _bounds(packed >> (bits + _COUNT_BITS), len(names)),
+        ((packed >> _COUNT_BITS) & ((1 << bits) - 1)).astype(np.int32),
         (packed & _MOST_COUNTED).astype(np.float32),
         _bounds(holders, len(lengths)),
         held.astype(np.int32),
