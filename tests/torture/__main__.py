@@ -12,6 +12,7 @@ from support.mongo import mongodb_server, with_database
 from torture import crowd, kills, outage
 
 CASES = ("kills", "crowd", "outage")
+STAND_IN = "mongodb:"
 
 
 def main() -> None:
@@ -38,7 +39,7 @@ def main() -> None:
                 busy = crowd.run(new_url(), board, given.processes, given.operations, given.seed)
                 what = f"{given.processes} processes, {len(crowd.USERS)} users, {busy.operations} operations"
                 report(f"{kind}: {what}, {busy.overtaken} overtaken", busy.faults, started)
-        if "outage" in given.cases and given.url is None:
+        if "outage" in given.cases and given.url in (None, STAND_IN):
             started = monotonic()
             cut = outage.run(folder, given.seconds, given.seed)
             what = f"{given.seconds:g} s silent, {given.seconds:g} s gone, {cut.operations} operations"
@@ -52,7 +53,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"{', '.join(CASES)}; default: all")
     parser.add_argument(
         "--url",
-        help="sqlite: for SQLite only, or a MongoDB with a database's name, to which numbers are added; default: both",
+        help="sqlite: or mongodb: (the stand-in) alone, or a MongoDB with a database's name, to which numbers "
+        "are added; default: both",
     )
     parser.add_argument("--kills", type=int, default=200, help="processes killed (200)")
     parser.add_argument("--processes", type=int, default=8, help="of the crowd (8)")
@@ -77,10 +79,10 @@ def _databases(url: str | None, folder: Path) -> Iterator[tuple[str, Callable[[]
     numbers = count()
     if url is None or url.startswith("sqlite"):
         yield "SQLite", lambda: f"sqlite:///{folder}/torture{next(numbers)}.db"
-    if url is None:
+    if url in (None, STAND_IN):
         with mongodb_server(folder) as server:
             yield "MongoDB stand-in", lambda: with_database(server, f"torture_{next(numbers)}")
-    elif not url.startswith("sqlite"):
+    elif url is not None and not url.startswith("sqlite"):
         name = url.partition("?")[0].rpartition("/")[2]
         yield "MongoDB", lambda: with_database(url, f"{name}_{next(numbers)}")
 
