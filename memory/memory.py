@@ -21,8 +21,8 @@ from thoughtcycle.memory.changes import (
 from thoughtcycle.memory.chats import Chats
 from thoughtcycle.memory.checkup import Checkup
 from thoughtcycle.memory.embedder import Embedder
+from thoughtcycle.memory.emptying import not_again
 from thoughtcycle.memory.engine import owned, readable
-from thoughtcycle.memory.erasing import not_again
 from thoughtcycle.memory.exporting import Exporting
 from thoughtcycle.memory.facets import BELIEVED, aware, valid_at
 from thoughtcycle.memory.forgetting import Leaving
