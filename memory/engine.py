@@ -49,7 +49,7 @@ class Engine:
         self._reading = Reading(storage)
         self._accesses = AccessCounter(storage)
         self._spaces = Spaces(storage, self._model, index_bytes, snapshots)
-        self._masks = Masks(storage, self._spaces)
+        self._masks = Masks(storage)
         self._talks = MessageShelf(storage, embeddings, self._masks, index_bytes)
         self._places: list[Callable[[str, Sequence[str], Mask], Awaitable[int]]] = []
         self.queue = Queue(storage, clock)

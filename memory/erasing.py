@@ -110,9 +110,7 @@ class Erasing(Engine):
     async def final_mask(self, user: str) -> Mask:
         """Of `mask` what is being erased for good; nothing during an outage that the memory survives."""
         try:
-            async with self._spaces.index(owned(user)) as index:
-                ids = [id for id, reason in index.hidden.items() if reason == ERASING]
-            return (await self.mask(user)).only(ids) if ids else NOTHING
+            return await self._masks.final(owned(user))
         except StorageFailed as failure:
             if not self.lost(failure):
                 raise
