@@ -27,6 +27,8 @@ class Statement:
     """The folded span whose words say it."""
     about: tuple[str, ...] = ()
     """The only key prefixes that it may fill; empty for any."""
+    together: bool = False
+    """One of a list that is only split where each of it tells something."""
 
 
 @cache
@@ -49,6 +51,8 @@ def completed(
     if not found and (said := _last_said(message, sentence, clause, language)):
         found = _with_object(message, said, clause, language)
     found = found or _without_aside(message.folded, clause, language)
+    if not found and (listed := _each_had(message.folded, clause, language)):
+        return listed
     return (found,) if found else tuple(_introduced(message.folded, clause, language))
 
 
@@ -68,6 +72,18 @@ def _earlier(sentence: Sentence, clause: Clause) -> Iterator[Clause]:
     at = bisect_left(sentence.clauses, clause.start, key=lambda each: each.start)
     raw = _raw(clause)
     return (each for each in reversed(sentence.clauses[max(0, at - 5) : at]) if each.end <= raw)
+
+
+def _each_had(folded: Folded, clause: Clause, language: Language) -> tuple[Statement, ...]:
+    """ "I have a dog called Rex and a cat called Tom": each with the verb."""
+    for pattern in _data(language)["each_had"]:
+        if match := compiled(pattern, language).match(folded.text, clause.start, clause.end):
+            head = folded.original(*match.span("head"))
+            return tuple(
+                Statement(f"{head} {folded.original(*match.span(part))}", *match.span(part), together=True)
+                for part in ("first", "rest")
+            )
+    return ()
 
 
 def _without_aside(folded: Folded, clause: Clause, language: Language) -> Statement | None:

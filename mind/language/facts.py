@@ -118,12 +118,13 @@ def _written_out(
     message: Message, sentence: Sentence, clause: Clause, language: Language, now: datetime
 ) -> Found | None:
     """The facts of a clause that says only with those before it what it means."""
-    facts = [
-        replace(fact, words=message.folded.original(said.start, said.end))
-        for said in completed(message, sentence, clause, language)
-        for fact in told(said.text, language, now)
-        if not said.about or fact.key.startswith(said.about)
-    ]
+    facts: list[Fact] = []
+    for said in completed(message, sentence, clause, language):
+        words = message.folded.original(said.start, said.end)
+        read = [replace(fact, words=words) for fact in told(said.text, language, now)]
+        if said.together and not read:
+            return None
+        facts += [fact for fact in read if not said.about or fact.key.startswith(said.about)]
     return Found(tuple(facts), clause.start, clause.end, correction=False) if facts else None
 
 

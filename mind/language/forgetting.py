@@ -16,6 +16,7 @@ from thoughtcycle.mind.language.patterns import compiled, vocabulary
 from thoughtcycle.mind.language.topics import (
     EVERYTHING,
     LAST,
+    About,
     Mention,
     fallback,
     topic_context,
@@ -156,13 +157,14 @@ def _part(
     folded: Folded, start: int, end: int, language: Language, now: datetime, *, several: bool
 ) -> tuple[Target, ...]:
     """What one part of the request names."""
-    several |= (
-        compiled(_data(language)["forget_several"], language).match(folded.text, start, end) is not None
-    )
+    if match := compiled(_data(language)["forget_several"], language).match(folded.text, start, end):
+        several, start = True, match.end()
     start, end = values.without_article(folded, *values.trim(folded, start, end), language)
     found = topics_in(folded, start, end, language)
     if found is None:
         about = fallback(folded, start, end, language)
+        if _proper(folded, start, end):
+            about = About(about.contexts)
         words = "" if about.keys else " ".join(about.contexts)
         one = bool(words) and not (several or _proper(folded, start, end))
         return tuple(Target(context, about.keys, words, one=one) for context in about.contexts)

@@ -31,7 +31,7 @@ SearchContext = Annotated[str, StringConstraints(strip_whitespace=True, min_leng
 def contexts_by_rules(view: View) -> list[str]:
     """What the message asks for, wants forgotten, or corrects."""
     told = heard(view)
-    wanted = [*told.asked, *told.forget]
+    wanted = [*told.asked, *told.forget, *(target.words for target in told.targets if target.words)]
     if not wanted and wonders(view):
         wanted = list(topics_of(view.message, view.language))
     if not wanted:

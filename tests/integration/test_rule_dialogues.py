@@ -141,6 +141,36 @@ CORRECTING = (
 )
 
 
+COLLOQUIAL = (
+    dialogue(
+        "pt",
+        ("tenho uma cachorra chamada Mel e um gato chamado Tobias", "mel", "tobias"),
+        ("peraí, o gato se chama Tomás na verdade", "atualizei", "tomás"),
+        ("esquece a Mel", "esqueci", "mel"),
+        ("tenho reunião com o Paulo dia 20/12 às 10h e dentista dia 21/12 às 15h", "paulo", "dentista"),
+        ("a reunião com o Paulo passou pra 22/12", "atualizei", "-dentista"),
+        ("esquece as reuniões", "esqueci"),
+        ("o que eu tenho na agenda?", "dentista", "-paulo"),
+        ("minha namorada se chama Júlia",),
+        ("minha namorada não se chama Júlia, é Juliana", "atualizei", "juliana"),
+        kept=("Gato: Tomás", "Dentista dia 21/12 às 15h", "Namorada: Juliana"),
+    ),
+    dialogue(
+        "en",
+        ("i've got a dog called Biscuit and a cat named Pepper", "biscuit", "pepper"),
+        ("wait the cat is called Peppa actually", "updated", "peppa"),
+        ("forget about Biscuit pls", "i forgot", "biscuit"),
+        ("i have a meeting with Paul on May 5 at 10 and a dentist appointment on May 6", "paul", "dentist"),
+        ("the meeting with Paul got pushed to May 8", "updated", "-dentist"),
+        ("forget all my meetings", "i forgot"),
+        ("what's on my calendar?", "dentist", "-paul"),
+        ("my girlfriend is called Kate",),
+        ("my girlfriend isn't called Kate, it's Katie", "updated", "katie"),
+        kept=("Cat: Peppa", "Dentist appointment on May 6", "Girlfriend: Katie"),
+    ),
+)
+
+
 ANSWERING = (
     dialogue(
         "pt",
@@ -188,7 +218,9 @@ async def test_forgetting_hits_only_what_was_named(dialogue: Told, tmp_path: Pat
 
 
 @pytest.mark.spec("TC-10", "HM-6")
-@pytest.mark.parametrize("dialogue", CORRECTING, ids=lambda each: f"{each.language} {each.turns[0][0]}")
+@pytest.mark.parametrize(
+    "dialogue", (*CORRECTING, *COLLOQUIAL), ids=lambda each: f"{each.language} {each.turns[0][0]}"
+)
 async def test_a_correction_supersedes_what_it_corrects(dialogue: Told, tmp_path: Path) -> None:
     await told(dialogue, tmp_path)
 
