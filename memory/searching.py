@@ -217,26 +217,25 @@ class Searching(Engine):
 
     async def hidden(self, user: str) -> list[MemoryRecord]:
         """What the user had taken out of sight; neither abandoned branches nor undone saves."""
-        return (await self.review(user, {}))[1]
+        async with self._spaces.index(owned(user)) as index:
+            ids = sorted(out_of_sight(index.hidden))
+        records = await self._storage.records(user, ids) if ids else []
+        return [record for record in records if record.status == "hidden"]
 
-    async def review(
-        self, user: str, known: Mapping[str, int]
-    ) -> tuple[dict[str, MemoryRecord | None], list[MemoryRecord]]:
-        """What of `known` (id → revision) reads otherwise now – None: not active any more – and `hidden`.
+    async def changed(self, user: str, known: Mapping[str, int]) -> dict[str, MemoryRecord | None]:
+        """What of `known` (id → revision) reads otherwise now; None: not active any more.
 
         One that was merged into another reads as that one. Reads no document of those that did not change.
         """
         async with self._spaces.index(owned(user)) as index:
             now = {id: index.revision(id) for id in known}
-            hidden = sorted(out_of_sight(index.hidden))
         moved = [id for id, revision in known.items() if now[id] != revision]
-        found = await self._storage.records(user, [*moved, *hidden]) if moved or hidden else []
+        found = await self._storage.records(user, moved) if moved else []
         merged = {record.id: record.current for record in found if record.merged and record.current}
         if merged:
             found += await self._storage.records(user, list(merged.values()))
         active = {record.id: record for record in found if record.status == "active"}
-        gone = [record for record in found if record.status == "hidden"]
-        return {id: active.get(merged.get(id, id)) for id in moved}, gone
+        return {id: active.get(merged.get(id, id)) for id in moved}
 
     async def _direction(
         self, user: str, query: str, vector: np.ndarray | None, include: Collection[Part]

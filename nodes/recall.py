@@ -43,10 +43,10 @@ async def unread(turn: Turn, cycle: Cycle | None) -> StateUpdate:
 async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     """What is read at the beginning of a turn."""
     recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
-    hits, recent, (changed, _) = await asyncio.gather(  # reads that do not depend on one another
+    hits, recent, changed = await asyncio.gather(  # reads that do not depend on one another
         passive_hits(turn),
         recent_messages(turn, cycle.parent if cycle else None),
-        turn.memory.review(turn.user, {id: memory["revision"] for id, memory in recalled.items()}),
+        turn.memory.changed(turn.user, {id: memory["revision"] for id, memory in recalled.items()}),
     )
     known = {id: memory for id, memory in recalled.items() if id not in changed}
     known |= {record.id: short_form(record) for record in changed.values() if record is not None}

@@ -19,6 +19,8 @@ from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
 MemoryKind = Literal["bio", "pref", "emo", "obj"]
 MAX_KEY = 120
+MAX_BINDING = 200
+"""Characters of a search context."""
 _FLAGS = ["whole", "dated", "correction", "place", "loose", "verbatim", "alone", "since"]
 _FLAGS += ["listed", "renames", "moves"]
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -371,7 +373,8 @@ class _Reading:
         if self.rule.topic not in ("money", "salary", "debt") and amounts(words, self.language):
             topics.append("money")
         contexts = [context for topic in topics for context in topic_bindings(topic)]
-        return tuple(dict.fromkeys(binding for binding in [*contexts, *own] if binding))[:12]
+        short = [binding[:MAX_BINDING].strip() for binding in [*contexts, *own]]
+        return tuple(dict.fromkeys(binding for binding in short if binding))[:12]
 
 
 @cache

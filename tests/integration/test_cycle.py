@@ -366,3 +366,14 @@ async def test_forget_that_takes_back_what_was_kept_last_in_this_chat(tmp_path: 
         assert "nada" in await cycle.answer("esquece isso", "a third chat")
         await cycle.say("esquece isso")
         assert [record.text for record in await cycle.memory.list("ana")] == ["Mora em Recife"]
+
+
+@pytest.mark.parametrize(
+    "text", ["gosto de {}", "my dog is called {}", "moro em {}", "my budget for the {} is 20 euros"]
+)
+async def test_a_word_without_end_is_no_failure(text: str, tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        values = await cycle.say(text.format("a" * 3_000))
+        assert replies(values) and "[" not in replies(values)
+        for record in await cycle.memory.list("ana"):
+            assert all(len(binding) <= 200 for binding in record.bindings)

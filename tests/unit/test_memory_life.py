@@ -198,7 +198,7 @@ async def test_the_id_of_a_merged_memory_stands_for_the_other(memory: Memory) ->
     assert [record.id for record in await memory.active("ana", [other.id, keep.id])] == [third.id]
     assert (await memory.pin("ana", other.id)).id == third.id
     assert (await memory.update("ana", other.id, content="Vegana", correction=True)).id == third.id
-    changed, _ = await memory.review("ana", {other.id: other.revision, keep.id: keep.revision})
+    changed = await memory.changed("ana", {other.id: other.revision, keep.id: keep.revision})
     assert {id: record and record.id for id, record in changed.items()} == dict.fromkeys(changed, third.id)
     assert changed.keys() == {other.id, keep.id}
     (hidden,) = await memory.hide("ana", [other.id, keep.id])
