@@ -8,12 +8,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from thoughtcycle.memory.records import Kind, MemoryDraft, Recalled, Source, as_text
 from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.language.clauses import parse
 from thoughtcycle.mind.language.understanding import Fact
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.superseding import undecided
 from thoughtcycle.nodes.actions.told import brief_list, did, has_key, has_words, heard
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.nodes.window import clip
+from thoughtcycle.prompts.loader import Language
 
 Binding = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 TypeName = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[\w.+/-]{1,40}$")]
@@ -167,14 +169,25 @@ def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
         bindings=tuple(dict.fromkeys(item.bindings)),
         source=Source(
             cycle=turn.state.get("cycle_id"),
-            words=known.words if known else said(text, turn.message),
+            words=known.words if known else said(text, turn.message, turn.language),
         ),
     )
 
 
-def said(content: str, message: str) -> str:
-    """The sentence of the user's message that shares most words with a model's wording of it."""
+def said(content: str, message: str, language: Language) -> str:
+    """The sentence of the user's message that shares most words with a model's wording of it.
+
+    Only the clause, where that shares as many: deleting a memory takes out no more than its own words.
+    """
     wanted = set(re.findall(r"\w{3,}", content.casefold()))
-    sentences = re.split(r"(?<=[.!?\n])\s+", message)
-    best = max(sentences, key=lambda sentence: len(wanted & set(re.findall(r"\w{3,}", sentence.casefold()))))
-    return clip(best, 2_000)
+
+    def shared(text: str) -> int:
+        return len(wanted.intersection(re.findall(r"\w{3,}", text.casefold())))
+
+    best = max(re.split(r"(?<=[.!?\n])\s+", message), key=shared)
+    parsed = parse(best, language)
+    clauses = [
+        parsed.folded.original(part.start, part.end) for one in parsed.sentences for part in one.clauses
+    ]
+    enough = [clause for clause in clauses if shared(clause) == shared(best) > 0]
+    return clip(min(enough, key=len, default=best), 2_000)

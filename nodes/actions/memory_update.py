@@ -132,7 +132,9 @@ async def _update(item: UpdateItem, turn: Turn) -> MemoryRecord | None:
             bindings=item.bindings,
             key=item.key if isinstance(item, KnownUpdate) else None,
             cycle=turn.state.get("cycle_id"),
-            words=item.words if isinstance(item, KnownUpdate) else said(as_text(item.content), turn.message),
+            words=item.words
+            if isinstance(item, KnownUpdate)
+            else said(as_text(item.content), turn.message, turn.language),
         )
     except (NotAllowed, InputRefused) as refusal:
         log.info("update refused: %s", refusal.code)
