@@ -60,15 +60,23 @@ class Receipt(Frozen):
     """Other memories that came from the same words: the words are gone from them."""
     elsewhere: int = 0
     """Checkpoints and pending writes that were redacted."""
+    waiting: int = 0
+    """Memories that are emptied later: a cycle that may still say them is under way."""
     left: tuple[str, ...] = ()
     """Where looking again still found something: empty when all is gone."""
 
     def text(self, language: Language) -> str:
         """The receipt as a person reads it, with what is out of reach."""
         found = texts(language, "erasure")
-        counts = self.model_dump(exclude={"user", "left"})
-        left = found.fill("left", places=", ".join(self.left)) if self.left else found["nothing_left"]
-        return "\n".join((found.fill("receipt", **counts), left, found["out_of_reach"]))
+        counts = self.model_dump(exclude={"user", "left", "waiting"})
+        lines = [found.fill("receipt", **counts)]
+        if self.waiting:
+            lines.append(found.fill("waiting", count=self.waiting))
+        if self.left:
+            lines.append(found.fill("left", places=", ".join(self.left)))
+        elif not self.waiting:
+            lines.append(found["nothing_left"])
+        return "\n".join((*lines, found["out_of_reach"]))
 
 
 @dataclass(frozen=True)
@@ -145,8 +153,9 @@ class Erasing(Engine):
     async def erase(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> Receipt:
         """Erases memories for good, with their former versions and their words in all that was said.
 
-        `cycle` is the one that asks for it: while it is open nothing is emptied. What is erased already is
-        left alone; what was begun and broken off is completed.
+        `cycle` is the one that asks for it. While it or another cycle that began before the deletion is open
+        nothing is emptied (`Receipt.waiting`): what that one knew it would write down again. What is erased
+        already is left alone; what was begun and broken off is completed.
         Raises NotAllowed('memory_unknown') before changing any.
         """
         await self.give_up(user, ids, cycle=cycle)
@@ -177,9 +186,9 @@ class Erasing(Engine):
 
     async def _complete(self, user: str) -> Receipt:
         """Erases what was given up. Documents go last: a repetition needs them to know what to look for."""
-        ids = await self._ready(user)
+        ids, waiting = await self._ready(user)
         if not ids:
-            return Receipt(user=user)
+            return Receipt(user=user, waiting=waiting)
         estate = await self._estate(user, ids)
         mask = Mask(tuple(estate.traces()))
         secret = await self._storage.secret(user, secrets.token_bytes(KEY_BYTES))
@@ -201,20 +210,27 @@ class Erasing(Engine):
             cycles=cycles,
             sources=sources,
             elsewhere=elsewhere,
+            waiting=waiting,
             left=tuple(await self._left(user, mask, estate, chats)),
         )
 
-    async def _ready(self, user: str) -> list[str]:
-        """What was given up, except where the cycle that asked for it is still writing down what it says."""
+    async def _ready(self, user: str) -> tuple[list[str], int]:
+        """What was given up and can be emptied, and how many memories cannot yet.
+
+        Those wait which a cycle under way was asked to delete, or may have read before they were deleted.
+        """
+        under_way = await self._storage.open_cycles(user=user)  # first: what opens later reads them no more
         hidden = await self._storage.listing(user, _HIDDEN, limit=None, offset=0)
-        asked = {cycle.id for cycle in await self._storage.open_cycles(user=user)}
-        ready = []
-        for record in hidden:
-            if record.reason == ERASING:
-                rows = await self._storage.journal(user, memory=record.id, limit=2) if asked else []
-                if not any(row.op == "hide" and row.cycle in asked for row in rows):
-                    ready.append(record.id)
-        return ready
+        given = [record for record in hidden if record.reason == ERASING]
+        asked = {cycle.id for cycle in under_way}
+        waiting = set()
+        for record in given:
+            rows = await self._storage.journal(user, memory=record.id, limit=2) if asked else []
+            if any(row.op == "hide" and row.cycle in asked for row in rows) or any(
+                cycle.opened_at <= record.updated for cycle in under_way
+            ):
+                waiting.add(record.current or record.id)
+        return [one.id for one in given if (one.current or one.id) not in waiting], len(waiting)
 
     async def _estate(self, user: str, ids: Sequence[str]) -> _Estate:
         family = await self._storage.family(user, ids)

@@ -137,6 +137,7 @@ class _Near:
         shown = shown_in(cycle)
         deleted = deleted_in(cycle) | {one.memory for one in whole.traces if cycle.id in one.requests}
         self._all = whole.traces
+        self._began = cycle.opened_at
         self._ids = {one.memory for one in whole.traces if cycle.id in one.sources} | shown | deleted
         self._told = [one for one in whole.traces if cycle.id in one.sources]
         self._deleted = [one for one in whole.traces if one.memory in deleted]
@@ -183,7 +184,9 @@ class _Near:
         )
 
     def _since(self, at: datetime | None) -> list[Trace]:
-        return [one for one in self._all if at is None or at <= one.until or one.memory in self._ids]
+        """What is looked for in something said at `at`: a cycle answers with what it knew as it began."""
+        since = at and min(at, self._began)
+        return [one for one in self._all if since is None or since <= one.until or one.memory in self._ids]
 
 
 def _with_text(message: CycleMessage, text: str) -> CycleMessage:

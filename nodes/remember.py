@@ -2,6 +2,7 @@
 
 from langchain_core.messages import RemoveMessage
 
+from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.records import CycleMessage
 from thoughtcycle.nodes.envelope import enveloped, flagged, role_of
 from thoughtcycle.nodes.redaction import redacted_state
@@ -15,6 +16,7 @@ async def remember(turn: Turn) -> StateUpdate:
     What the user had erased for good in this turn leaves the state before it is saved.
     """
     cycle = turn.state.get("cycle_id")
+    before = await turn.memory.final_mask(turn.user)  # once the cycle is closed the erasure may be complete
     if cycle and not turn.context.incognito:
         steps = turn.state.get("steps", [])
         command = bool(steps) and steps[0]["action"].startswith("/")
@@ -29,7 +31,7 @@ async def remember(turn: Turn) -> StateUpdate:
             shown=turn.state["briefing"]["shown"] if turn.state.get("briefing") else (),
         )
     told = await turn.outage_told()
-    gone = await turn.memory.final_mask(turn.user)
+    gone = Mask((*before.traces, *(await turn.memory.final_mask(turn.user)).traces))
     left = redacted_state(turn.state, gone) if gone else {}
     return {**left, "messages": [*left.get("messages", ()), *trimmed(turn), *told]}
 

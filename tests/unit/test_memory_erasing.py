@@ -319,3 +319,25 @@ async def test_an_old_reader_does_not_stop_an_erasure(tmp_path: Path) -> None:
         reader.close()
         await memory.erase_due()
         assert not [file for file in path.parent.iterdir() if b"edro" in file.read_bytes()]
+
+
+@pytest.mark.spec("BY-9")
+@pytest.mark.parametrize("due", [False, True])
+async def test_a_turn_under_way_does_not_write_back_what_is_erased(memory: Memory, due: bool) -> None:
+    (saved,) = await memory.save("ana", [MemoryDraft(content="Cachorro: Zarquon")])
+    message = said("Como se chama meu cachorro?", "q").model_copy(update={"at": memory._clock()})
+    cycle = await memory.open_cycle("ana", "b", message, parent=None, channel="cli")
+    if due:
+        await memory.hide("ana", [saved.record.id])
+        (receipt,) = await memory.erase_due(timedelta(0))
+    else:
+        receipt = await memory.erase("ana", [saved.record.id])
+    assert (receipt.memories, receipt.waiting) == (0, 1)
+    for language in ("pt", "en"):
+        assert len(receipt.text(language).splitlines()) == 3  # type: ignore[arg-type]
+    answer = said("Seu cachorro é o Zarquon.", "a", "assistant").model_copy(update={"at": memory._clock()})
+    await memory.close_cycle("ana", cycle.id, execution="e", messages=[answer], steps=[])
+    assert "Zarquon" not in repr(await memory.conversation("ana", "b"))
+    (receipt,) = await memory.erase_due()
+    assert (receipt.memories, receipt.waiting, receipt.left) == (1, 0, ())
+    assert await memory.prove_erased("ana", ["Zarquon"]) == []
