@@ -1,26 +1,45 @@
 """Brings deletion into the threads' states: masked when read, redacted when erased for good."""
 
 from collections.abc import Sequence
-
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
 from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.prompts.errors import StorageFailed
 
 
-def bound(memory: Memory, saver: BaseCheckpointSaver[str]) -> None:
+class Redacting(Protocol):
+    """A saver of ours, as erasing needs it."""
+
+    async def aredact(self, thread_id: str, mask: Mask) -> int:
+        """Takes the words of `mask` out of a thread; how many stored things had any."""
+        ...
+
+    async def athreads_of(self, user: str) -> list[str]:
+        """The threads whose state names `user` as theirs."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Checkpoints:
+    """The place that a saver is; equal for the same saver, so that it is redacted once."""
+
+    saver: Redacting
+
+    async def __call__(self, user: str, chats: Sequence[str], mask: Mask) -> int:
+        named = [thread for chat in chats for thread in threads_of(chat)]
+        threads = dict.fromkeys([*named, *await self.saver.athreads_of(user)])
+        return sum([await self.saver.aredact(thread, mask) for thread in threads])
+
+
+def bound(memory: Memory, saver: object) -> None:
     """Has `saver` (one of ours) read states without hidden words, and redacted by every erasure of `memory`.
 
-    Nothing happens to another kind of saver: its states are out of reach.
+    Nothing happens to another kind of saver: its states are out of reach. Doing it again changes nothing.
     """
-    redact = getattr(saver, "aredact", None)
-    if redact is None:
+    if not hasattr(saver, "aredact"):
         return
-
-    async def place(user: str, chats: Sequence[str], mask: Mask) -> int:
-        threads = dict.fromkeys(thread for chat in chats for thread in threads_of(chat))
-        return sum([await redact(thread, mask) for thread in threads])
 
     async def masks(user: str) -> Mask:
         try:
@@ -30,8 +49,9 @@ def bound(memory: Memory, saver: BaseCheckpointSaver[str]) -> None:
                 raise
             return NOTHING  # nothing of an old state is shown in a turn without memory
 
-    saver.masks = masks  # type: ignore[attr-defined]
-    memory.erase_also(place)
+    ours = cast(Any, saver)
+    ours.masks = masks
+    memory.erase_also(_Checkpoints(ours))
 
 
 def threads_of(chat: str) -> list[str]:

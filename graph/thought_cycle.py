@@ -9,6 +9,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from thoughtcycle.graph.erasing import bound
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.actions.base import Action
@@ -94,8 +95,9 @@ def create_thought_cycle(
     """The compiled thought cycle over an open memory and a mind.
 
     `checkpointer` is what LangGraph's `compile` takes: a saver, None, or True for a subgraph that keeps
-    its own state across its parent's turns. `single_user` is the user of every run that names none,
-    `language` that of threads whose messages have not shown theirs yet.
+    its own state across its parent's turns. A saver of ours (`open_checkpointer`) is bound to `memory`:
+    what is hidden is not read from it, what is erased leaves it. `single_user` is the user of every run
+    that names none, `language` that of threads whose messages have not shown theirs yet.
     A run without a user fails with NotAllowed.
     """
     services = Services(memory, mind, limits or Limits(), single_user, language)
@@ -105,6 +107,7 @@ def create_thought_cycle(
 
     registry = actions if isinstance(actions, Registry) or actions is None else Registry(actions.values())
     graph = builder(provide, actions=registry, context=context)
+    bound(memory, checkpointer)
     return compile_cycle(graph, checkpointer)
 
 

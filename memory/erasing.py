@@ -130,7 +130,8 @@ class Erasing(Engine):
 
     def erase_also(self, place: Place) -> None:
         """Has `place` redacted whenever something is erased, such as the checkpoints of the user's chats."""
-        self._places.append(place)
+        if place not in self._places:
+            self._places.append(place)
 
     async def give_up(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
         """Hides memories so that nothing brings them back; the next `erase` or `erase_due` empties them.
