@@ -50,7 +50,7 @@ class Importing(Transcript, Reimport):
         if not chat.exchanges:
             return
         id = named_id("import", user, chat.source, chat.id)
-        known = await self._storage.claim(id, user, chat.created)
+        known = await self._storage.claim(id, user, self._clock(), created=chat.created)
         there = await self._storage.links(user, id)
         for one in chat.exchanges:
             cycle = await self.record_cycle(

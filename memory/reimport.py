@@ -86,7 +86,7 @@ class Reimport(Engine):
     async def _take_chat(self, user: str, found: Sequence[Line], done: Imported) -> None:
         """A chat and its cycles; its live branch is the file's where that goes on from the one here."""
         chat = to_chat(found[0], user)
-        known = await self._storage.claim(chat.id, user, chat.created)
+        known = await self._storage.claim(chat.id, user, self._clock(), created=chat.created)
         if known.user != user:
             raise NotAllowed("chat_of_another")
         there = await self._storage.links(user, chat.id)

@@ -260,8 +260,15 @@ class Storage(WholeUser, Health, Forgetting, JobStorage):
         """
 
     @abstractmethod
-    async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
-        """The conversation of this chat, created for `user` when it is new. May be another user's."""
+    async def claim(
+        self, chat: str, user: str, at: datetime, *, created: datetime | None = None
+    ) -> Conversation:
+        """The conversation of this chat, created for `user` when it is new. May be another user's.
+
+        `at` is now, or when what waited was said; `created` (None: `at`) is when a chat that comes from
+        elsewhere began. Raises NotAllowed('user_forgotten') when it is new and `at` is not after the moment
+        at which the user was forgotten.
+        """
 
     @abstractmethod
     async def owner(self, chat: str) -> str | None:

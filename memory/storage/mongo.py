@@ -23,6 +23,7 @@ from thoughtcycle.memory.records import (
 from thoughtcycle.memory.storage import (
     mongo_accesses,
     mongo_commit,
+    mongo_epochs,
     mongo_erasure,
     mongo_forgetting,
     mongo_health,
@@ -141,8 +142,10 @@ class MongoStorage(Storage):
     async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
         return await self._run(mongo_memories.past(self._db, space, at, model))
 
-    async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
-        known = await self._write(mongo_transcript.claim(self._db, chat, user, at))
+    async def claim(
+        self, chat: str, user: str, at: datetime, *, created: datetime | None = None
+    ) -> Conversation:
+        known = await self._write(mongo_transcript.claim(self._db, chat, user, created or at, asked=at))
         if known.tip is None:  # perhaps new: it belongs to the present epoch
             self._epochs.begin(user, await self.epoch(user))
         return known
@@ -249,10 +252,10 @@ class MongoStorage(Storage):
         await self._write(mongo_health.mend_chat(self._db, user, chat, tip))
 
     async def epoch(self, user: str) -> int:
-        return await self._run(mongo_forgetting.epoch(self._db, user))
+        return await self._run(mongo_epochs.epoch(self._db, user))
 
     async def forgotten(self, user: str) -> datetime | None:
-        return await self._run(mongo_forgetting.forgotten(self._db, user))
+        return await self._run(mongo_epochs.forgotten(self._db, user))
 
     async def forget(self, user: str, at: datetime) -> Mapping[str, int]:
         counts = await self._write(mongo_forgetting.forget(self._db, user, at))
@@ -265,7 +268,7 @@ class MongoStorage(Storage):
     async def _late(self, user: str, work: Coroutine[Any, Any, T]) -> T:
         """A write that may belong to a time before the user was forgotten: then it is refused."""
         try:
-            self._epochs.check(user, await mongo_forgetting.epoch(self._db, user))
+            self._epochs.check(user, await mongo_epochs.epoch(self._db, user))
         except BaseException:
             work.close()
             raise

@@ -29,18 +29,6 @@ OWNED = {
 _IDS = ("_id", "chat_id", "parent", "tip", "cycle", "memory", "current", "nosqlId", "thread_id")
 
 
-async def epoch(db: Database, user: str) -> int:
-    """See Forgetting.epoch."""
-    found = await db.forgotten.find_one({"_id": hashed(user)}, {"epoch": 1})
-    return int(found["epoch"]) if found is not None else 0
-
-
-async def forgotten(db: Database, user: str) -> datetime | None:
-    """See Forgetting.forgotten."""
-    found = await db.forgotten.find_one({"_id": hashed(user)}, {"at": 1})
-    return datetime.fromisoformat(found["at"]) if found is not None and found.get("at") else None
-
-
 async def forget(db: Database, user: str, at: datetime) -> Mapping[str, int]:
     """See Forgetting.forget.
 

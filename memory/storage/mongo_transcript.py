@@ -14,20 +14,28 @@ from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
 from thoughtcycle.memory.storage.base import Amended, Conflict, CycleFeed, Walk
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
+from thoughtcycle.memory.storage.mongo_epochs import refuse_late
 from thoughtcycle.memory.storage.mongo_ledger import Ledger, Log, base, find_in, insert_new, only_duplicates
 
 
-async def claim(db: Database, chat: str, user: str, at: datetime) -> Conversation:
-    """See Storage.claim. The unique index decides a race; the loser sees the winner's user."""
+async def claim(
+    db: Database, chat: str, user: str, created: datetime, *, asked: datetime | None = None
+) -> Conversation:
+    """See Storage.claim, whose `at` is `asked` (None: not checked).
+
+    The unique index decides a race; the loser sees the winner's user.
+    """
     await TRANSCRIPTS.settled(db, user)
     found = await db.conversations.find_one({"chat_id": escaped(chat)})
     if found is None:
-        times = {"created_at": stored_time(at), "updated_at": stored_time(at)}
+        if asked is not None:
+            await refuse_late(db, user, asked)
+        times = {"created_at": stored_time(created), "updated_at": stored_time(created)}
         found = {"chat_id": escaped(chat), "user_id": escaped(user), "tip": None, "tipped": 0, **times}
         try:
             await db.conversations.insert_one(found)
         except DuplicateKeyError:
-            return await claim(db, chat, user, at)
+            return await claim(db, chat, user, created, asked=asked)
     return conversation(found)
 
 

@@ -151,12 +151,14 @@ class SqliteStorage(Storage):
     async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
         return await self._read(sqlite_memories.past, space, at, model)
 
-    async def claim(self, chat: str, user: str, at: datetime) -> Conversation:
+    async def claim(
+        self, chat: str, user: str, at: datetime, *, created: datetime | None = None
+    ) -> Conversation:
         # Known chats are only read: a write would wait for the checkpointer, which shares the file.
         known = await self._read(sqlite_transcript.conversation, chat)
         if known is not None:
             return known
-        return await self._new(user, at, sqlite_transcript.claim, chat, user, at)
+        return await self._new(user, at, sqlite_transcript.claim, chat, user, created or at)
 
     async def owner(self, chat: str) -> str | None:
         return await self._read(sqlite_transcript.owner, chat)

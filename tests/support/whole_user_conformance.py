@@ -1,8 +1,13 @@
 """What every storage backend must do for whole-user operations; mixed in beside `StorageConformance`."""
 
+from datetime import timedelta
+
+import pytest
+
 from support.memories import START, record
 from support.storage_conformance import change, cycle, new
 from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.prompts.errors import NotAllowed
 
 
 class WholeUserConformance:
@@ -27,6 +32,23 @@ class WholeUserConformance:
         assert await storage.page("ana", after=3, limit=2) == [changed]
         assert [row.number for row in await storage.changes("ana", after=1, limit=2)] == [2, 3]
         assert await storage.changes("ana", after=4, limit=2) == []
+
+    async def test_a_chat_of_a_forgotten_user_begins_later(self, storage: Storage) -> None:
+        late = START + timedelta(days=2)
+        await storage.claim("chat", "ana", START)
+        await storage.forget("ana", late)
+        for at in (START, late):
+            for created in (None, START):
+                with pytest.raises(NotAllowed) as refused:
+                    await storage.claim("chat", "ana", at, created=created)
+                assert refused.value.code == "user_forgotten"
+        assert await storage.owner("chat") is None
+        now = late + timedelta(seconds=1)
+        known = await storage.claim("chat", "ana", now, created=START)
+        assert (known.created, known.updated) == (START, START)
+        assert await storage.claim("chat", "ana", START) == known
+        assert (await storage.claim("new", "ana", now)).created == now
+        assert (await storage.claim("other", "bia", START)).created == START
 
     async def test_a_chat_has_a_title(self, storage: Storage) -> None:
         await storage.claim("chat", "ana", START)

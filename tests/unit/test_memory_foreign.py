@@ -174,6 +174,10 @@ async def test_conversations_become_cycles_once(memory: Memory, tmp_path: Path, 
     assert await memory.import_file("ana", file) == Imported()
     assert await memory.import_file("bia", file) == Imported(chats=2, cycles=3)
     assert (await memory.claim_chat("ana", chats["Viagem"].id)).title == "Roma"
+    await memory.forget_user("ana")
+    assert await memory.import_file("ana", file) == Imported(chats=2, cycles=3)
+    again = {chat.title: chat for chat in await memory._storage.conversations("ana", after=None, limit=9)}
+    assert again["Jantar"] == chats["Jantar"]
 
 
 @pytest.mark.parametrize("damage", ["half", "half zip", "other zip", "one is foreign", "broken data"])

@@ -131,6 +131,30 @@ async def test_an_import_that_was_cut_off_goes_on(memory: Memory, other: Memory,
     assert plain(await written(other, tmp_path / "b")) == plain(before)
 
 
+@pytest.mark.spec("BY-4")
+@pytest.mark.parametrize("backend", ["sqlite", "mongodb"])
+@pytest.mark.parametrize("new_process", [False, True])
+async def test_who_was_forgotten_may_come_back_with_an_export(
+    request: pytest.FixtureRequest, tmp_path: Path, backend: str, new_process: bool
+) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+    if backend == "mongodb":
+        url = new_database(request.getfixturevalue("mongodb_url"))
+    clock = Clock()
+    async with Memory.open(url, embeddings=WordEmbedder(), clock=clock) as memory:
+        await filled(memory)
+        before = await written(memory, tmp_path / "a")
+        await memory.forget_user("ana")
+        if not new_process:
+            await memory.import_file("ana", tmp_path / "a")
+    async with Memory.open(url, embeddings=WordEmbedder(), clock=clock) as again:
+        if new_process:
+            await again.import_file("ana", tmp_path / "a")
+        assert plain(await written(again, tmp_path / "b")) == plain(before)
+        assert await again.import_file("ana", tmp_path / "a") == Imported()
+        assert await problems(again._storage, "ana") == []
+
+
 @pytest.mark.spec("BY-5")
 async def test_into_another_user_everything_gets_ids_of_its_own(memory: Memory, tmp_path: Path) -> None:
     await filled(memory)
