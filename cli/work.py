@@ -5,6 +5,7 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
@@ -48,7 +49,7 @@ def worker(
 
         settings = load_settings()
         url = db or settings.url()
-        async with _memory(db) as memory, open_checkpointer(url) as saver:
+        async with _memory(db, settings.snapshots) as memory, open_checkpointer(url) as saver:
             bound(memory, saver)
             grace = timedelta(hours=settings.limits.grace_hours)
             working = Worker(memory.queue, upkeep(memory, grace), told=told)
@@ -103,11 +104,12 @@ def _owners(user: str | None) -> tuple[str, str]:
 
 
 @asynccontextmanager
-async def _memory(db: str | None) -> "AsyncIterator[Memory]":
+async def _memory(db: str | None, snapshots: Path | None = None) -> "AsyncIterator[Memory]":
+    """Whoever erases names the folder of `snapshots`, to remove those too."""
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.memory.memory import Memory
 
-    async with Memory.open(db or load_settings().url(), embeddings=None) as memory:
+    async with Memory.open(db or load_settings().url(), embeddings=None, snapshots=snapshots) as memory:
         yield memory
 
 

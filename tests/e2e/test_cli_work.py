@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from support.memories import Clock
+from thoughtcycle.memory import spaces
 from thoughtcycle.memory.jobs import new_job
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import utc_now
+from thoughtcycle.memory.records import MemoryDraft, utc_now
 
 PYTHON = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
 CLEAN = {
@@ -24,9 +26,9 @@ CLEAN = {
 } | {"THOUGHTCYCLE_USER": "ana", "THOUGHTCYCLE_LANGUAGE": "en"}
 
 
-def run(path: Path, *args: str) -> subprocess.CompletedProcess[str]:
+def run(path: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
     command = [*PYTHON, *args, "--db", f"sqlite:///{path}"]
-    return subprocess.run(command, env=CLEAN, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=CLEAN | env, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.fixture
@@ -59,6 +61,29 @@ def test_once_does_what_is_due_and_ends(path: Path) -> None:
         ("sweep", "waiting", ""),
         ("erase", "waiting", ""),
     }
+
+
+@pytest.mark.spec("BY-9")
+def test_the_worker_erases_what_was_deleted_from_snapshots_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, folder = tmp_path / "m.db", tmp_path / "snapshots"
+    monkeypatch.setattr(spaces, "WORTH", 10)
+
+    async def fill() -> None:
+        long_ago = Clock()
+        async with Memory.open(
+            f"sqlite:///{path}", embeddings=None, clock=long_ago, snapshots=folder
+        ) as memory:
+            drafts = [MemoryDraft(content=f"adora quimera{number}") for number in range(20)]
+            saved = await memory.save("ana", drafts)
+            assert await memory.search("ana", "quimera7")
+            await memory.hide("ana", [saved[7].record.id])
+
+    asyncio.run(fill())
+    (snapshot,) = folder.iterdir()
+    assert run(path, "worker", "--once", THOUGHTCYCLE_SNAPSHOTS=str(folder)).returncode == 0
+    assert not snapshot.exists()
 
 
 def test_dead_letters_are_shown_and_retried(path: Path) -> None:
