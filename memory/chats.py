@@ -6,6 +6,7 @@ from datetime import datetime
 from thoughtcycle.memory.branches import live_path
 from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.erasing import Erasing
+from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.records import Conversation, Cycle, CycleMessage, Frozen, JournalEntry, MemoryRecord
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
@@ -43,7 +44,7 @@ class Chats(Erasing):
         return [
             Chat(
                 id=chat.id,
-                title=mask.text(chat.title) if chat.title else None,
+                title=titled(chat, mask).title,
                 created=chat.created,
                 used=chat.updated,
                 cycles=len(live_path(await self._storage.links(user, chat.id), chat.tip)),
@@ -54,10 +55,11 @@ class Chats(Erasing):
     async def find_chat(self, user: str, name: str, *, whole: bool = False) -> str | None:
         """The id of the user's chat with this id, this title, or this beginning of an id; None without one.
 
-        With `whole` the beginning of an id is not enough. Raises InputRefused('chat_ambiguous') where a title
-        or a beginning fits several.
+        With `whole` the beginning of an id is not enough. A title is what `chats` shows of it: deleted words
+        find nothing. Raises InputRefused('chat_ambiguous') where a title or a beginning fits several.
         """
-        chats = [chat for chat in await self._conversations(user) if chat.tip is not None]
+        mask = await self.mask(user)
+        chats = [titled(chat, mask) for chat in await self._conversations(user) if chat.tip is not None]
         return found_chat(chats, name, whole=whole)
 
     async def rename_chat(self, user: str, chat: str, title: str | None) -> None:
@@ -138,6 +140,11 @@ def found_chat(chats: Sequence[Conversation], name: str, *, whole: bool = False)
         if fits:
             return fits[0]
     return None
+
+
+def titled(chat: Conversation, mask: Mask) -> Conversation:
+    """`chat` with its title as it may be read."""
+    return chat.model_copy(update={"title": mask.text(chat.title)}) if chat.title else chat
 
 
 def is_empty(cycle: Cycle) -> bool:

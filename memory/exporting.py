@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection
 
 from thoughtcycle.memory.branches import REASON
-from thoughtcycle.memory.chats import is_empty
+from thoughtcycle.memory.chats import is_empty, titled
 from thoughtcycle.memory.engine import Engine, owned
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.portable import (
@@ -53,7 +53,7 @@ class Exporting(Engine):
     async def _chats(self, user: str, mask: Mask) -> AsyncIterator[Line]:
         after = None
         while chats := await self._storage.conversations(user, after=after, limit=_PAGE):
-            for chat in chats:
+            for chat in (titled(chat, mask) for chat in chats):
                 told = chat.tip is not None
                 if told:
                     yield chat_line(chat)

@@ -79,10 +79,13 @@ async def test_what_is_hidden_is_not_told(memory: Memory) -> None:
     id = await save(memory, "odeio coentro", cycle, key="herb")
     await save(memory, "moro em Recife", cycle)
     await memory.update("ana", id, content="odeio coentro cru")
+    await memory.rename_chat("ana", "ana's", "Receita sem coentro")
     await memory.hide("ana", [id])
     found = await lines(memory)
     text = json.dumps(found, ensure_ascii=False)
     assert "coentro" not in text and "Recife" in text
+    assert [chat["title"] for chat in of("chat", found)] == [(await memory.chats("ana"))[0].title]
+    assert await memory.find_chat("ana", "Receita sem coentro") is None
     (line,) = of("cycle", found)
     assert (
         line["message"].items()
