@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.memories import Clock
+from support.memories import Clock, WordEmbedder
 from thoughtcycle.memory import spaces
 from thoughtcycle.memory.jobs import new_job
 from thoughtcycle.memory.memory import Memory
@@ -73,7 +73,7 @@ def test_the_worker_erases_what_was_deleted_from_snapshots_too(
     async def fill() -> None:
         long_ago = Clock()
         async with Memory.open(
-            f"sqlite:///{path}", embeddings=None, clock=long_ago, snapshots=folder
+            f"sqlite:///{path}", embeddings=WordEmbedder(), clock=long_ago, snapshots=folder
         ) as memory:
             drafts = [MemoryDraft(content=f"adora quimera{number}") for number in range(20)]
             saved = await memory.save("ana", drafts)
