@@ -107,13 +107,12 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
             open_checkpointer(settings.url(), keep_turns=settings.limits.keep_turns)
         )
         bound(memory, checkpointer)
-        await memory.sweep()
         grace = timedelta(hours=settings.limits.grace_hours)
-        await memory.erase_due(grace)
         mind = await asyncio.to_thread(build_mind, models)
         if isinstance(mind, LLMMind):
             opening.push_async_callback(mind.aclose)
         services = Services(memory, mind, settings.limits, settings.user, settings.language or "pt")
+        # it closes what a crash left open and erases what is due: neither delays or stops the start
         worker = Worker(memory.queue, upkeep(memory, grace))
         opening.push_async_callback(_stop, asyncio.create_task(worker.run(after=QUIET_SECONDS)))
         stack.push_async_exit(opening.pop_all())

@@ -1,5 +1,6 @@
 """Erasing for good: what was deleted leaves documents, vectors, journal, transcript and checkpoints."""
 
+import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -32,13 +33,14 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.tombstones import KEY_BYTES, buried
-from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
+from thoughtcycle.prompts.errors import NotAllowed, StorageFailed, ThoughtcycleError
 from thoughtcycle.prompts.loader import Language, texts
+
+log = logging.getLogger(__name__)
 
 GRACE = timedelta(hours=24)
 """How long what the user deleted can be brought back (BY-9)."""
 _EVERY: tuple[Status, ...] = get_args(Status)
-_HIDDEN: tuple[Status, ...] = ("hidden",)
 _PAGE = 1_000
 
 Place = Callable[[str, Sequence[str], Mask], Awaitable[int]]
@@ -167,19 +169,27 @@ class Erasing(Engine):
     ) -> list[Receipt]:
         """Erases what was deleted longer ago than `grace`, and completes what was begun; a receipt per user.
 
-        `user`: of this one only. For every start, and for the worker.
+        `user`: of this one only. Without it one user's failure is logged and stops nobody else's erasure.
         """
         until = (now or self._clock()) - grace
         if user is None:
             await self._storage.scrub()  # what an erasure left in the log when it was killed
             hidden = await self._storage.hidden()
         else:
-            hidden = await self._storage.listing(owned(user), _HIDDEN, limit=None, offset=0)
+            hidden = await self._storage.hidden(owned(user))
         due: dict[str, list[str]] = {}
         for record in hidden:
             if is_due(record, until):
                 due.setdefault(record.space, []).append(record.id)
-        return [await self.erase(owner, ids) for owner, ids in due.items()]
+        receipts = []
+        for owner, ids in due.items():
+            try:
+                receipts.append(await self.erase(owner, ids))
+            except ThoughtcycleError as failure:
+                if user is not None:
+                    raise
+                log.warning("what a user deleted could not be erased: %s", failure.code)
+        return receipts
 
     async def finish_erasing(self, user: str) -> Receipt | None:
         """Completes the erasures that were begun, e.g. at the end of a turn; None when there are none."""
@@ -221,7 +231,7 @@ class Erasing(Engine):
         Those wait which a cycle under way was asked to delete, or may have read before they were deleted.
         """
         under_way = await self._storage.open_cycles(user=user)  # first: what opens later reads them no more
-        hidden = await self._storage.listing(user, _HIDDEN, limit=None, offset=0)
+        hidden = await self._storage.hidden(user)
         given = [record for record in hidden if record.reason == ERASING]
         asked = {cycle.id for cycle in under_way}
         waiting = set()

@@ -3,11 +3,11 @@
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
-from thoughtcycle.memory.branches import REASON
 from thoughtcycle.memory.erasure import Trace, trace
 from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.records import MemoryRecord, Status
 from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage.documents import LEFT_OUT
 
 ERASING = "erasing"
 """Reason of a hidden memory that is being erased for good: nothing brings it back."""
@@ -17,7 +17,7 @@ MOST_USERS, MOST_TRACES = 64, 2_000
 
 def out_of_sight(hidden: Mapping[str, str | None]) -> frozenset[str]:
     """Of hidden memories (id → reason) those whose words nobody shall read: no abandoned or undone ones."""
-    return frozenset(id for id, reason in hidden.items() if reason not in (REASON, "undone"))
+    return frozenset(id for id, reason in hidden.items() if reason not in LEFT_OUT)
 
 
 class Masks:

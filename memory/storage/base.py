@@ -193,8 +193,11 @@ class Storage(WholeUser, Health, Forgetting, JobStorage):
         """The documents with these ids and all their former versions, erased ones too."""
 
     @abstractmethod
-    async def hidden(self) -> list[MemoryRecord]:
-        """The hidden documents of all users: for those who clean up, never for a user."""
+    async def hidden(self, space: str | None = None) -> list[MemoryRecord]:
+        """The hidden documents that were deleted, neither abandoned nor undone ones, the last changed first.
+
+        None: of all users, in any order: for those who clean up, never for a user.
+        """
 
     @abstractmethod
     async def secret(self, user: str, fresh: bytes) -> bytes:

@@ -59,6 +59,8 @@ ENTRY_FIELDS = (
     *("content", "bindings", "vectorIds"),
 )
 """Of a stored document, those that an index reads."""
+LEFT_OUT = ("abandoned", "undone")
+"""Reasons for which a memory is hidden that its user did not delete."""
 SEARCHED: tuple[Status, ...] = ("active", "archived")
 """Statuses of what an index holds."""
 

@@ -96,8 +96,8 @@ class MongoStorage(Storage):
     async def family(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
         return await self._run(mongo_erasure.family(self._db, space, ids))
 
-    async def hidden(self) -> list[MemoryRecord]:
-        return await self._run(mongo_erasure.hidden(self._db))
+    async def hidden(self, space: str | None = None) -> list[MemoryRecord]:
+        return await self._run(mongo_erasure.hidden(self._db, space))
 
     async def secret(self, user: str, fresh: bytes) -> bytes:
         return await self._write(mongo_erasure.secret(self._db, user, fresh))

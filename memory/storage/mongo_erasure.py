@@ -6,7 +6,8 @@ from pymongo import UpdateOne
 from pymongo.errors import DuplicateKeyError
 
 from thoughtcycle.memory.records import MemoryRecord
-from thoughtcycle.memory.storage.mongo_client import Database
+from thoughtcycle.memory.storage.documents import LEFT_OUT
+from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES
 from thoughtcycle.memory.storage.mongo_documents import escaped, memory_record, plain_document, unescaped
 from thoughtcycle.memory.storage.mongo_ledger import insert_new
@@ -21,9 +22,14 @@ async def family(db: Database, space: str, ids: Collection[str]) -> list[MemoryR
     return known([*found, *await documents(db, space, "current", ids)])
 
 
-async def hidden(db: Database) -> list[MemoryRecord]:
+async def hidden(db: Database, space: str | None) -> list[MemoryRecord]:
     """See Storage.hidden."""
-    return [memory_record(document) async for document in db.memories.find({"status": "hidden"})]
+    query: Document = {"status": "hidden", "reason": {"$nin": list(LEFT_OUT)}}
+    if space is None:
+        return [memory_record(document) async for document in db.memories.find(query)]
+    await MEMORIES.settled(db, space)
+    found = db.memories.find({"memoriesId": escaped(space), **query}).sort("revision", -1)
+    return [memory_record(document) async for document in found]
 
 
 async def secret(db: Database, user: str, fresh: bytes) -> bytes:

@@ -100,8 +100,8 @@ class SqliteStorage(Storage):
     async def family(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
         return await self._read(sqlite_erasure.family, space, ids)
 
-    async def hidden(self) -> list[MemoryRecord]:
-        return await self._read(sqlite_erasure.hidden)
+    async def hidden(self, space: str | None = None) -> list[MemoryRecord]:
+        return await self._read(sqlite_erasure.hidden, space)
 
     async def secret(self, user: str, fresh: bytes) -> bytes:
         return await self._write(sqlite_erasure.secret, user, fresh)

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
 from thoughtcycle.memory.records import MemoryRecord
-from thoughtcycle.memory.storage.documents import dumps, loads
+from thoughtcycle.memory.storage.documents import LEFT_OUT, dumps, loads
 from thoughtcycle.memory.storage.sqlite_memories import documents
 from thoughtcycle.memory.tombstones import Tombstone
 
@@ -14,9 +14,14 @@ def family(db: sqlite3.Connection, space: str, ids: Collection[str]) -> list[Mem
     return [*documents(db, space, "id", ids), *documents(db, space, "current", ids)]
 
 
-def hidden(db: sqlite3.Connection) -> list[MemoryRecord]:
+def hidden(db: sqlite3.Connection, space: str | None) -> list[MemoryRecord]:
     """See Storage.hidden."""
-    return [loads(row[0]) for row in db.execute("SELECT document FROM memories WHERE status = 'hidden'")]
+    query = "SELECT document FROM memories WHERE status = 'hidden'"
+    query += " AND coalesce(json_extract(document, '$.reason'), '') NOT IN (?, ?)"
+    if space is None:
+        return [loads(row[0]) for row in db.execute(query, LEFT_OUT)]
+    query += " AND space = ? ORDER BY revision DESC"
+    return [loads(row[0]) for row in db.execute(query, (*LEFT_OUT, space))]
 
 
 def secret(db: sqlite3.Connection, user: str, fresh: bytes) -> bytes:

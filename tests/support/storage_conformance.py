@@ -451,9 +451,13 @@ class StorageConformance:
 
     @pytest.mark.spec("BY-9")
     async def test_hidden_memories_of_everybody_are_found(self, storage: Storage) -> None:
-        await storage.commit("ana", [new(record(status="hidden")), new(record("m2"))])
+        await storage.commit("ana", [new(record(status="hidden", reason="user")), new(record("m2"))])
         await storage.commit("bia", [new(record("m3", "bia", status="hidden"))])
-        assert {(one.space, one.id) for one in await storage.hidden()} == {("ana", "m1"), ("bia", "m3")}
+        others = [new(record(id, status="hidden", reason=id)) for id in ("abandoned", "undone", "erasing")]
+        await storage.commit("ana", others)
+        everybody = {("ana", "m1"), ("ana", "erasing"), ("bia", "m3")}
+        assert {(one.space, one.id) for one in await storage.hidden()} == everybody
+        assert [one.id for one in await storage.hidden("ana")] == ["erasing", "m1"]
 
     @pytest.mark.spec("BY-9")
     @pytest.mark.parametrize("user", ["ana", "a\0b", '{"$gt": ""}'])

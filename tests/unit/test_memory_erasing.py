@@ -15,8 +15,9 @@ from thoughtcycle.memory.masking import HIDDEN, Mask
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
 from thoughtcycle.memory.reimport import Imported
+from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.memory.words import digest
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed
 
 NAME = MemoryDraft(content="Nome: Pedro", key="name", bindings=("nome", "Pedro"))
 
@@ -341,3 +342,27 @@ async def test_a_turn_under_way_does_not_write_back_what_is_erased(memory: Memor
     (receipt,) = await memory.erase_due()
     assert (receipt.memories, receipt.waiting, receipt.left) == (1, 0, ())
     assert await memory.prove_erased("ana", ["Zarquon"]) == []
+
+
+@pytest.mark.spec("BY-9")
+async def test_one_users_failure_stops_nobody_elses_erasure(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for user in ("ana", "bia"):
+        (saved,) = await memory.save(user, [MemoryDraft(content="Nome: Pedro")])
+        await memory.hide(user, [saved.record.id])
+    rewritten = memory._storage.bury
+
+    async def bury(user: str, tombstones: Sequence[Tombstone]) -> None:
+        if user == "ana":
+            raise StorageFailed("storage_locked", place="Pedro")
+        await rewritten(user, tombstones)
+
+    monkeypatch.setattr(memory._storage, "bury", bury)
+    assert [receipt.user for receipt in await memory.erase_due(timedelta(0))] == ["bia"]
+    assert "storage_locked" in caplog.text
+    assert "Pedro" not in caplog.text
+    with pytest.raises(StorageFailed):
+        await memory.erase_due(timedelta(0), user="ana")
+    monkeypatch.undo()
+    assert [receipt.user for receipt in await memory.erase_due(timedelta(0))] == ["ana"]
