@@ -1,5 +1,6 @@
 """Erasing for good: what was deleted leaves documents, vectors, journal, transcript and checkpoints."""
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
@@ -97,16 +98,18 @@ class _Estate:
         """What to look for: one trace per memory, whatever it has said."""
         ids = {one.id for one in self.family}
         heads = [one for one in self.family if one.reason == ERASING and one.current not in ids]
-        return [self._trace(head) for head in heads]
+        kept = [(one.created, key(one.text)) for one in self.others if one.status != "erased"]
+        return [
+            self._trace(head, "\n".join(words for created, words in kept if created <= head.updated))
+            for head in heads
+        ]
 
-    def _trace(self, head: MemoryRecord) -> Trace:
+    def _trace(self, head: MemoryRecord, spared: str) -> Trace:
         own = {head.id, *(one.id for one in self.family if one.current == head.id)}
         rows = [row for row in self.journal if row.memory in own]
         former = [row.before for row in rows if row.before is not None]
         former += [one for one in self.family if one.id in own and one.id != head.id]
         requests = [row.cycle for row in rows if row.op == "hide" and row.cycle is not None]
-        kept = [one.text for one in self.others if one.status != "erased" and one.created <= head.updated]
-        spared = "\n".join(kept)
         return trace(head, until=head.updated, former=former, requests=requests, spared=spared)
 
 
@@ -201,9 +204,10 @@ class Erasing(Engine):
         if not ids:
             return Receipt(user=user, waiting=waiting)
         estate = await self._estate(user, ids)
-        mask = Mask(tuple(estate.traces()))
+        mask = Mask(tuple(await asyncio.to_thread(estate.traces)))  # may take seconds, as all masking here
         secret = await self._storage.secret(user, secrets.token_bytes(KEY_BYTES))
-        await self._storage.bury(user, stones(user, mask, estate.cycles, secret))
+        tombstones = await asyncio.to_thread(stones, user, mask, estate.cycles, secret)
+        await self._storage.bury(user, tombstones)
         cycles = await self._redact_cycles(user, mask, estate.cycles)
         sources = await self._redact_sources(user, mask, {one.id for one in estate.family})
         chats = await self._retitle(user, mask)
@@ -271,7 +275,7 @@ class Erasing(Engine):
         return ids
 
     async def _redact_cycles(self, user: str, mask: Mask, cycles: Iterable[Cycle]) -> int:
-        changed = [cycle.id for cycle in cycles if mask.cycle(cycle) != cycle]
+        changed = await asyncio.to_thread(_told_in, cycles, mask)
         for id in changed:
             await self._storage.amend_cycle(user, id, mask.cycle)
         return len(changed)
@@ -281,21 +285,17 @@ class Erasing(Engine):
 
         async def plan() -> tuple[Sequence[Write], int]:
             every = await self._storage.listing(user, _EVERY, limit=None, offset=0)
-            pairs = [(one, without_words(one, mask)) for one in every if one.id not in family]
-            changed = [(one, after) for one, after in pairs if after is not one]
+            others = [one for one in every if one.id not in family]
+            changed = await asyncio.to_thread(_changed, others, mask)
             keys = await self._keys([one for one, _ in changed], {})
             return [redacted(one, after, keys, self._clock()) for one, after in changed], len(changed)
 
         _, count = await self._change(user, plan)
         before: int | None = None
         while rows := await self._storage.journal(user, before=before, limit=_PAGE):
-            rewritten = {
-                row.number: after
-                for row in rows
-                if row.before is not None
-                and row.memory not in family
-                and (after := without_words(row.before, mask)) is not row.before
-            }
+            kept = {row.number: row.before for row in rows if row.before and row.memory not in family}
+            after = {id(one): two for one, two in await asyncio.to_thread(_changed, kept.values(), mask)}
+            rewritten = {number: after[id(one)] for number, one in kept.items() if id(one) in after}
             if rewritten:
                 await self._storage.rewrite_journal(user, rewritten)
             before = rows[-1].number
@@ -316,7 +316,7 @@ class Erasing(Engine):
             "documents": any(stub(one) != one for one in await self._storage.family(user, ids)),
             "vectors": bool(await self._storage.vectors(user, ids)),
             "journal": any(row.before is not None for row in rows),
-            "transcript": any(mask.cycle(one) != one for one in await self._cycles(user)),
+            "transcript": bool(await asyncio.to_thread(_told_in, await self._cycles(user), mask)),
             "checkpoints": any([await place(user, chats, mask) for place in self._places]),
         }
         return [name for name, there in found.items() if there]
@@ -364,3 +364,14 @@ class Erasing(Engine):
                 found[place] = hidden
         records = {one.id: one for one in await self._storage.records(user, list(found.values()))}
         return {place: records[id] for place, id in found.items() if id in records}
+
+
+def _told_in(cycles: Iterable[Cycle], mask: Mask) -> list[str]:
+    """Ids of the cycles in which something of `mask` is left."""
+    return [cycle.id for cycle in cycles if mask.cycle(cycle) != cycle]
+
+
+def _changed(records: Iterable[MemoryRecord], mask: Mask) -> list[tuple[MemoryRecord, MemoryRecord]]:
+    """The records that hold words of others, and what is left of each."""
+    pairs = ((one, without_words(one, mask)) for one in records)
+    return [(one, after) for one, after in pairs if after is not one]

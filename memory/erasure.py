@@ -84,14 +84,13 @@ def trace(
 ) -> Trace:
     """What to look for on behalf of `record`.
 
-    `former` is what the same memory said before. `spared` are texts that stay, such as the user's other
-    memories, as one: a value that they have too tells nobody apart.
+    `former` is what the same memory said before. `spared` are the words (see `matching.key`) of texts
+    that stay, such as the user's other memories, as one: a value that they have too tells nobody apart.
     """
     records = (record, *former)
     told = tuple(dict.fromkeys(text for one in records for text in _told(one) if text.strip()))
     labels = {word for one in records for text in one.bindings for word in _label_words(text)}
-    kept = tokens(spared).joined
-    values = [value for one in records for value in _values(one, labels) if value.words not in kept]
+    values = [value for one in records for value in _values(one, labels) if value.words not in spared]
     contents = [text for one in records for text in _lines(one.content)]
     topics = stems(word for text in (*labels, *map(_label, contents)) for word in tokens(text).words)
     says = {as_text(one.content) for one in records}

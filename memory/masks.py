@@ -1,17 +1,19 @@
 """The masks in use: what each user's hidden memories take out of what was said."""
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
 
 from thoughtcycle.memory.erasure import Trace, trace
 from thoughtcycle.memory.masking import NOTHING, Mask
-from thoughtcycle.memory.records import MemoryRecord, Status
+from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.memory.storage.documents import LEFT_OUT
 
 ERASING = "erasing"
 """Reason of a hidden memory that is being erased for good: nothing brings it back."""
-_HIDDEN: tuple[Status, ...] = ("hidden",)
 MOST_USERS, MOST_TRACES = 64, 2_000
 
 
@@ -25,48 +27,59 @@ class Masks:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._users: OrderedDict[str, Mask] = OrderedDict()
+        self._users: OrderedDict[str, _Known] = OrderedDict()
         self._traces: OrderedDict[tuple[str, int], Trace] = OrderedDict()
 
     async def of(self, user: str) -> Mask:
         """The mask of what the user has had taken out of sight.
 
         Reads the hidden memories, not the index: whoever only wants a conversation waits for no index.
+        While nothing changed it reads only the last row of the journal.
         """
-        return self._made(user, await self._hidden(user))
+        return (await self._known(user)).mask
 
     async def final(self, user: str) -> Mask:
         """Of that what is being erased for good."""
-        hidden = await self._hidden(user)
-        ids = {record.id for record in hidden if record.reason == ERASING}
-        return self._made(user, hidden).only(ids) if ids else NOTHING
+        return (await self._known(user)).final
 
-    async def _hidden(self, user: str) -> list[MemoryRecord]:
-        found = await self._storage.listing(user, _HIDDEN, limit=None, offset=0)
-        seen = out_of_sight({record.id: record.reason for record in found})
-        return [record for record in found if record.id in seen]
-
-    def _made(self, user: str, records: Sequence[MemoryRecord]) -> Mask:
-        if not records:
-            self._users.pop(user, None)
-            return NOTHING
-        made = Mask(tuple(map(self._trace, records)))
+    async def _known(self, user: str) -> "_Known":
+        rows = await self._storage.journal(user, limit=1)  # first: what comes later is looked at again
+        last = tuple((row.number, row.at, row.memory) for row in rows)
         known = self._users.get(user)
-        if known is not None and _same(known, made):
-            return known
-        self._users[user] = made
+        if known is None or known.last != last:
+            records = await self._storage.hidden(user)
+            traces = tuple([await self._trace(user, record) for record in records])
+            made = Mask(traces) if traces else NOTHING
+            if known is not None and _same(known.mask, made):
+                made = known.mask
+            erasing = {record.id for record in records if record.reason == ERASING}
+            known = _Known(last, made, made.only(erasing) if erasing else NOTHING)
+            self._users[user] = known
         self._users.move_to_end(user)
         while len(self._users) > MOST_USERS:
             self._users.popitem(last=False)
-        return made
+        return known
 
-    def _trace(self, record: MemoryRecord) -> Trace:
+    async def _trace(self, user: str, record: MemoryRecord) -> Trace:
         place = (record.id, record.revision)
-        if place not in self._traces:
-            self._traces[place] = trace(record, until=record.updated)
+        known = self._traces.get(place)
+        if known is None:
+            rows = await self._storage.journal(user, memory=record.id)
+            former = [row.before for row in rows if row.before is not None]  # what was corrected goes too
+            known = await asyncio.to_thread(trace, record, until=record.updated, former=former)
+            self._traces[place] = known
             while len(self._traces) > MOST_TRACES:
                 self._traces.popitem(last=False)
-        return self._traces[place]
+        return known
+
+
+class _Known(NamedTuple):
+    """What was made of a user's hidden memories."""
+
+    last: tuple[tuple[int, datetime, str], ...]
+    """The journal's last row then, if it had any: number, time, memory."""
+    mask: Mask
+    final: Mask
 
 
 def _same(one: Mask, other: Mask) -> bool:

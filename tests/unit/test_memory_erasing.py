@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 
 from support.engines import memory as memory  # the fixture
 from support.memories import Clock, WordEmbedder, said, step
+from thoughtcycle.memory import erasure
 from thoughtcycle.memory.erasing import Receipt
 from thoughtcycle.memory.masking import HIDDEN, Mask
+from thoughtcycle.memory.matching import Tokens
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
 from thoughtcycle.memory.reimport import Imported
@@ -366,3 +369,65 @@ async def test_one_users_failure_stops_nobody_elses_erasure(
         await memory.erase_due(timedelta(0), user="ana")
     monkeypatch.undo()
     assert [receipt.user for receipt in await memory.erase_due(timedelta(0))] == ["ana"]
+
+
+@pytest.mark.spec("BY-9")
+async def test_a_value_that_was_corrected_is_hidden_with_the_memory(memory: Memory) -> None:
+    cycle = await talk(memory, "Meu código é 81234", "Anotei 81234.")
+    draft = MemoryDraft(content="Código: 81234", source=Source(cycle=cycle.id, words="Meu código é 81234"))
+    (saved,) = await memory.save("ana", [draft])
+    await memory.update("ana", saved.record.id, content="Código: 95678", correction=True, words="é 95678")
+    await talk(memory, "Era 81234 antes?", "Sim, 81234.")
+    await memory.hide("ana", [saved.record.id])
+    assert not [text for text in await said_so_far(memory) if "81234" in text or "95678" in text]
+
+
+@pytest.mark.spec("BY-9")
+async def test_masks_read_no_document_while_nothing_changes(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = await introduced(memory)
+    await memory.hide("ana", [record.id])
+    first = await memory.mask("ana")
+    reads: list[str | None] = []
+    hidden = memory._storage.hidden
+
+    async def counted(space: str | None = None) -> list[MemoryRecord]:
+        reads.append(space)
+        return await hidden(space)
+
+    monkeypatch.setattr(memory._storage, "hidden", counted)
+    assert await memory.mask("ana") is first
+    assert await memory.final_mask("ana") == Mask()
+    assert reads == []
+    await memory.give_up("ana", [record.id])
+    assert (await memory.final_mask("ana")).memories == {record.id}
+    assert reads == ["ana"]
+    assert await memory.mask("bia") == Mask()
+
+
+@pytest.mark.spec("BY-9")
+async def test_the_loop_goes_on_while_words_are_looked_for(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = await introduced(memory)
+    loop = threading.get_ident()
+    masked: list[bool] = []
+    cycle, tokens = Mask.cycle, erasure.tokens
+
+    def masking(self: Mask, one: Cycle) -> Cycle:
+        masked.append(threading.get_ident() == loop)
+        return cycle(self, one)
+
+    def tracing(text: str) -> Tokens:
+        masked.append(threading.get_ident() == loop)
+        return tokens(text)
+
+    async def amend(user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False) -> None:
+        """Leaves it: the storage masks one cycle at a time."""
+
+    monkeypatch.setattr(Mask, "cycle", masking)
+    monkeypatch.setattr(erasure, "tokens", tracing)
+    monkeypatch.setattr(memory._storage, "amend_cycle", amend)
+    assert (await memory.erase("ana", [record.id])).left == ("transcript",)
+    assert masked and not any(masked)

@@ -16,7 +16,7 @@ def told(content: object, words: str = "", *bindings: str) -> MemoryRecord:
 
 
 def mask(*records: MemoryRecord, spared: str = "") -> Mask:
-    return Mask(tuple(trace(one, until=LATER, spared=spared) for one in records))
+    return Mask(tuple(trace(one, until=LATER, spared=key(spared)) for one in records))
 
 
 @pytest.mark.spec("BY-9")
