@@ -1,12 +1,12 @@
 """Brings deletion into the threads' states: masked when read, redacted when erased for good."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
 
 
 class Redacting(Protocol):
@@ -26,11 +26,22 @@ class _Checkpoints:
     """The place that a saver is; equal for the same saver, so that it is redacted once."""
 
     saver: Redacting
+    memory: Memory = field(compare=False)
 
     async def __call__(self, user: str, chats: Sequence[str], mask: Mask) -> int:
-        named = [thread for chat in chats for thread in threads_of(chat)]
-        threads = dict.fromkeys([*named, *await self.saver.athreads_of(user)])
-        return sum([await self.saver.aredact(thread, mask) for thread in threads])
+        theirs = await self.saver.athreads_of(user)
+        named = dict.fromkeys(thread for chat in chats for thread in threads_of(chat))
+        known = {*chats, *theirs}
+        more = [thread for thread in named if thread not in known and await self._free(user, thread)]
+        return sum([await self.saver.aredact(thread, mask) for thread in (*sorted(known), *more)])
+
+    async def _free(self, user: str, thread: str) -> bool:
+        """Whether it is not another user's chat: somebody may have named a thread after it."""
+        try:
+            await self.memory.check_chat(user, thread)
+        except NotAllowed:
+            return False
+        return True
 
 
 def bound(memory: Memory, saver: object) -> None:
@@ -51,7 +62,7 @@ def bound(memory: Memory, saver: object) -> None:
 
     ours = cast(Any, saver)
     ours.masks = masks
-    memory.erase_also(_Checkpoints(ours))
+    memory.erase_also(_Checkpoints(ours, memory))
 
 
 def threads_of(chat: str) -> list[str]:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from thoughtcycle.graph.erasing import bound, threads_of
 from thoughtcycle.memory.chats import Removed
 from thoughtcycle.memory.forgetting import Farewell
 from thoughtcycle.memory.memory import Memory
@@ -30,7 +31,19 @@ async def forget_user(memory: Memory, saver: "SqliteSaver | MongoSaver", user: s
 
 
 async def delete_chat(memory: Memory, saver: "SqliteSaver | MongoSaver", user: str, chat: str) -> Removed:
-    """See `Memory.delete_chat`; with the checkpoints of its thread."""
+    """See `Memory.delete_chat`; with the checkpoints of its thread.
+
+    A thread of the chat's own name is deleted. The thread of a graph around the cycle, whose state holds more
+    than this chat, stays: the chat's messages and words in it are blotted out. They go first, while it is
+    known what was said.
+    """
+    bound(memory, saver)
+    said = await memory.said_in(user, chat)
+    *around, own = threads_of(chat)
+    theirs = await saver.athreads_of(user) if around else []
+    for thread in around:
+        if thread in theirs:
+            await saver.aredact(thread, said)
     removed = await memory.delete_chat(user, chat)
-    await saver.adelete_thread(chat)
+    await saver.adelete_thread(own)
     return removed

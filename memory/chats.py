@@ -1,6 +1,6 @@
 """A user's chats: listed, found by name, renamed, deleted with what was learned in them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from datetime import datetime
 
 from thoughtcycle.memory.branches import live_path
@@ -8,6 +8,7 @@ from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.erasing import Erasing
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.records import Conversation, Cycle, CycleMessage, Frozen, JournalEntry, MemoryRecord
+from thoughtcycle.memory.verbatim import Verbatim, verbatim
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 _PAGE = 500
@@ -77,31 +78,45 @@ class Chats(Erasing):
         return False
 
     async def delete_chat(self, user: str, chat: str) -> Removed:
-        """Erases for good what was said in a chat and the memories that come from nowhere else.
+        """Erases for good what was said in a chat and the memories that come from nowhere else (see `erase`).
 
         A memory that another chat supports too – said again, changed there, a former version from there –
         stays. Of the cycles only empty ones stay, so that other processes drop what they know of them and an
         import does not bring them back. Checkpoints are not the memory's (graph.forgetting deletes them
         too). Running it again completes what was cut off. Raises NotAllowed('chat_unknown').
         """
-        if await self._storage.owner(chat) != owned(user):
-            raise NotAllowed("chat_unknown", id=repr(chat))
+        await self._check_own(user, chat)
         cycles = await self._storage.links(user, chat)
         learned = await self._storage.of_cycles(user, list(cycles))
         gone = [one.id for one in learned if one.current is None and not await self._supported(one, cycles)]
         if gone:
-            await self.give_up(user, gone)
-            await self._empty(user, gone)
-        for start in range(0, len(cycles), _PAGE):
-            for cycle in await self._storage.cycles(user, list(cycles)[start : start + _PAGE]):
-                if not is_empty(cycle):
-                    await self._storage.amend_cycle(user, cycle.id, emptied_cycle)
+            await self.erase(user, gone)
+        async for cycle in self._of(user, list(cycles)):
+            if not is_empty(cycle):
+                await self._storage.amend_cycle(user, cycle.id, emptied_cycle)
         for known in await self._conversations(user):
             if known.id == chat:
                 await self._storage.adopt(known.model_copy(update={"tip": None, "title": None}))
         await self._storage.scrub()
         await self._spaces.drop_snapshot(user)
         return Removed(cycles=len(cycles), memories=len(gone))
+
+    async def said_in(self, user: str, chat: str) -> Verbatim:
+        """What takes all that was said in a chat out of the states that others share with it.
+
+        Raises NotAllowed('chat_unknown').
+        """
+        await self._check_own(user, chat)
+        return verbatim([one async for one in self._of(user, list(await self._storage.links(user, chat)))])
+
+    async def _check_own(self, user: str, chat: str) -> None:
+        if await self._storage.owner(chat) != owned(user):
+            raise NotAllowed("chat_unknown", id=repr(chat))
+
+    async def _of(self, user: str, ids: Sequence[str]) -> AsyncIterator[Cycle]:
+        for start in range(0, len(ids), _PAGE):
+            for cycle in await self._storage.cycles(user, ids[start : start + _PAGE]):
+                yield cycle
 
     async def _supported(self, record: MemoryRecord, cycles: Collection[str]) -> bool:
         rows = await self._storage.journal(record.space, memory=record.id)

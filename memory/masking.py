@@ -41,6 +41,10 @@ class Mask:
         found = self._since(at)
         return _blotted(text, everywhere(tokens(text), found)) if found and text else text
 
+    def takes(self, message: str | None) -> bool:
+        """Whether the message with this id goes as a whole, whatever it says."""
+        return False
+
     def reply(self, text: str) -> str:
         """A text of the assistant about these memories: whole sentences that speak of them go too."""
         return _blotted(text, _about(text, self.traces)) if self.traces and text else text

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
 
-from thoughtcycle.memory.masking import Mask
+from thoughtcycle.memory.masking import HIDDEN, Mask
 
 MaskOf = Callable[[str], Awaitable[Mask]]
 """User → what their hidden memories take out of texts."""
@@ -124,6 +124,8 @@ def _messages(messages: Sequence[Any], mask: Mask, now: Mask) -> list[Any]:
 
 
 def _message(message: Message, mask: Mask) -> Message:
+    if mask.takes(message.id):
+        return message.model_copy(update={"content": HIDDEN})
     blot = mask.reply if isinstance(message, AIMessage) else mask.text
     content = message.content
     if isinstance(content, str):

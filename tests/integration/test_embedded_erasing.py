@@ -1,16 +1,21 @@
 """In somebody's own program, opened as the README opens it, what is erased leaves every thread."""
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.graph import START, MessagesState, StateGraph
 
 from support.talking import Saver
 from thoughtcycle.graph import create_thought_cycle
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.graph.forgetting import delete_chat
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.context import Context
+from thoughtcycle.prompts.errors import NotAllowed
 
 
 class Embedded(NamedTuple):
@@ -75,3 +80,38 @@ async def test_a_second_graph_does_not_count_the_checkpoints_twice(embedded: Emb
     saver.aredact = counted  # type: ignore[method-assign]
     receipt = await memory.erase("ana", [one.id for one in await memory.list("ana")])
     assert counts == [receipt.elsewhere, 0] and receipt.elsewhere > 0
+
+
+@pytest.mark.spec("BY-4")
+async def test_a_chat_within_a_graph_leaves_the_thread_that_others_share(embedded: Embedded) -> None:
+    memory, saver, _ = embedded
+    graph: Any = StateGraph(MessagesState, context_schema=Context)
+    inner = create_thought_cycle(memory=memory, mind=RuleMind())
+    graph.add_node("katherine", inner)
+    graph.add_node("greet", lambda state: {"messages": [AIMessage("Bom dia a todos", id="greeting")]})
+    graph.add_edge(START, "greet")
+    graph.add_edge("greet", "katherine")
+    around = graph.compile(checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "1"}}
+    parts = [{"type": "text", "text": "Meu cachorro é o Zarquon."}]
+    for content in ("Meu nome é Zoroastro.", parts, "Bom"):
+        context = Context(user_id="ana", language="pt")
+        await around.ainvoke({"messages": [HumanMessage(content)]}, config, context=context)
+    assert {"Zoroastro", "Zarquon"} <= set(re.findall(r"\w+", await stored(saver, "1")))
+    await delete_chat(memory, saver, "ana", "1/katherine")
+    left = await stored(saver, "1")
+    assert "Zoroastro" not in left and "Zarquon" not in left
+    assert "Bom dia a todos" in left
+    with pytest.raises(NotAllowed):
+        await delete_chat(memory, saver, "bia", "1/katherine")
+
+
+@pytest.mark.spec("BY-5")
+async def test_no_thread_of_another_user_is_touched_by_a_chat_of_its_name(embedded: Embedded) -> None:
+    memory, saver, say = embedded
+    await say("Meu nome é Zoroastro.", "hers", user_id="bia")
+    await say("Meu nome é Zoroastro.", "hers/x")
+    before = await stored(saver, "hers")
+    await delete_chat(memory, saver, "ana", "hers/x")
+    assert await stored(saver, "hers") == before
+    assert await saver.aget_tuple({"configurable": {"thread_id": "hers/x"}}) is None

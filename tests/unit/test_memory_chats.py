@@ -153,3 +153,19 @@ def test_a_chat_is_found_by_title_before_the_beginning_of_an_id() -> None:
         with pytest.raises(InputRefused) as refused:
             found_chat(chats, name)
         assert refused.value.code == "chat_ambiguous"
+
+
+@pytest.mark.spec("BY-4", "BY-9")
+async def test_what_went_with_a_chat_is_in_no_other_chat_and_is_not_learned_from_one(memory: Memory) -> None:
+    here = await exchange(memory, "meu cachorro é o Zarquon", "a")
+    await save(memory, "Cachorro: Zarquon", here)
+    cycle = await memory.open_cycle("ana", "b", said("qual é o meu cachorro?"), parent=None, channel="cli")
+    reply = said("Seu cachorro é o Zarquon. Algo mais?", "r", "assistant")
+    there = await memory.close_cycle("ana", cycle.id, execution="e", messages=[reply], steps=[step()])
+    await memory.delete_chat("ana", "a")
+    assert await memory.prove_erased("ana", ["Zarquon"]) == []
+    (exchanged,) = await memory.conversation("ana", "b")
+    assert "Algo mais?" in exchanged.replies[0].text
+    assert "Zarquon" not in repr(await memory.search("ana", "cachorro", include=("facts", "cycles")))
+    await save(memory, "Cachorro: Zarquon", there)
+    assert await active(memory) == set()
