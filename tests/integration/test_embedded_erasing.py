@@ -115,3 +115,14 @@ async def test_no_thread_of_another_user_is_touched_by_a_chat_of_its_name(embedd
     await delete_chat(memory, saver, "ana", "hers/x")
     assert await stored(saver, "hers") == before
     assert await saver.aget_tuple({"configurable": {"thread_id": "hers/x"}}) is None
+
+
+@pytest.mark.spec("BY-4", "BY-9")
+async def test_what_goes_with_a_chat_leaves_the_threads_of_other_chats(embedded: Embedded) -> None:
+    memory, saver, say = embedded
+    await say("Meu nome é Zoroastro.", "told")
+    await say("Qual é o meu nome?", "asked")
+    assert "Zoroastro" in await stored(saver, "asked")
+    assert (await delete_chat(memory, saver, "ana", "told")).memories == 1
+    assert "Zoroastro" not in await stored(saver, "asked")
+    assert "Zoroastro" not in repr((await say("Qual é o meu nome?", "asked"))["messages"])
