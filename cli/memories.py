@@ -18,7 +18,7 @@ from thoughtcycle.cli.options import (
     put_json,
     reported,
 )
-from thoughtcycle.memory.masking import listed, listed_history
+from thoughtcycle.memory.masking import HIDDEN, listed, listed_history
 from thoughtcycle.memory.records import (
     Access,
     JournalEntry,
@@ -78,7 +78,7 @@ def _print(records: list[MemoryRecord], as_json: bool) -> None:
             record.id[:8],
             one_line(record.text),
             record.kind or "–",
-            record.status,
+            TEXTS[f"status.{record.status}"],
             f"{record.valid_from:%Y-%m-%d}",
         )
         table.add_row(*(Text(cell) for cell in cells))
@@ -317,7 +317,16 @@ def undo(
     if as_json:
         put_json(result.model_dump(mode="json"))
     else:
-        typer.echo(TEXTS.fill("undone", op=TEXTS[f"op.{result.undone.op}"], id=result.undone.memory[:8]))
+        typer.echo(_undone(result.undone, result.record))
+
+
+def _undone(change: JournalEntry, record: MemoryRecord | None) -> str:
+    """What was taken back, and what came back or went with it."""
+    told = {"op": TEXTS[f"op.{change.op}"], "id": change.memory[:8]}
+    text = one_line(listed(record).text) if record is not None else HIDDEN
+    if record is None or record.status in ("hidden", "erased"):
+        return TEXTS.fill("undone.gone", text=text, **told)
+    return TEXTS.fill("undone", text=text, status=TEXTS[f"status.{record.status}"], **told)
 
 
 def _changed(record: MemoryRecord, section: str, as_json: bool) -> None:
