@@ -1,6 +1,7 @@
 """Opens memory, mind and checkpointer once per event loop and lends them; the last holder out closes."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,7 +22,9 @@ from thoughtcycle.mind.llm import LLMMind
 from thoughtcycle.mind.roles import ROLES, ModelSettings
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.services import Services
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.prompts.errors import InputRefused, StorageFailed
+
+log = logging.getLogger(__name__)
 
 QUIET_SECONDS = 3.0
 """How long a new process answers before its worker begins: the first reply comes first."""
@@ -112,7 +115,11 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
         if isinstance(mind, LLMMind):
             opening.push_async_callback(mind.aclose)
         services = Services(memory, mind, settings.limits, settings.user, settings.language or "pt")
-        # it closes what a crash left open and erases what is due: neither delays or stops the start
+        try:
+            await memory.erase_due(grace)
+        except StorageFailed as failure:
+            log.warning("what is due is erased later: %s", failure.code)
+        # it closes what a crash left open, and erases what becomes due
         worker = Worker(memory.queue, upkeep(memory, grace))
         opening.push_async_callback(_stop, asyncio.create_task(worker.run(after=QUIET_SECONDS)))
         stack.push_async_exit(opening.pop_all())
