@@ -15,9 +15,9 @@ async def main(url: str, file: str, left: int) -> None:
         for name in ("claim", "add_cycle", "append_cycle", "adopt", "commit"):
             write = getattr(memory._storage, name)
 
-            async def dying(*args: Any, write: Any = write) -> Any:
+            async def dying(*args: Any, write: Any = write, **options: Any) -> Any:
                 nonlocal left
-                told = await write(*args)
+                told = await write(*args, **options)
                 left -= 1
                 if left == 0:
                     os.kill(os.getpid(), signal.SIGKILL)
