@@ -131,7 +131,7 @@ def config(user: User = None, db: Db = None, as_json: Json = False) -> None:
         "mind": "models" if models.configured else "rules",
         "language": ui_language(),
         "user": owner,
-        "db": parse_url(settings.url() if db is None else db).shown,
+        "db": parse_url(settings.url(db)).shown,
         "time_zone": settings.time_zone,
         "disabled_actions": list(settings.disabled_actions),
         "limits": settings.limits.model_dump(),

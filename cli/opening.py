@@ -43,7 +43,7 @@ def with_memory(
     async def run() -> T:
         model = build_embeddings(ModelSettings()) if embeddings else None
         opening = Memory.open(
-            settings.url() if db is None else db,
+            settings.url(db),
             embeddings=model,
             snapshots=settings.snapshots if embeddings or erases else None,
             index_bytes=settings.index_bytes,
@@ -59,7 +59,7 @@ def with_threads(db: str | None, user: str | None, work: "Callable[[Memory, Save
     from thoughtcycle.graph.checkpoints.factory import open_checkpointer
     from thoughtcycle.graph.settings import load_settings
 
-    url = load_settings().url() if db is None else db
+    url = load_settings().url(db)
 
     async def run(memory: "Memory", owner: str) -> T:
         async with open_checkpointer(url) as saver:

@@ -132,7 +132,7 @@ def backup(
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.memory import backup as backups
 
-    size = asyncio.run(backups.backup(load_settings().url() if db is None else db, file, replace=yes))
+    size = asyncio.run(backups.backup(load_settings().url(db), file, replace=yes))
     if as_json:
         put_json({"file": str(file), "bytes": size})
     else:
@@ -151,7 +151,7 @@ def restore(
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.memory import backup as backups
 
-    asyncio.run(backups.restore(load_settings().url() if db is None else db, file, replace=yes))
+    asyncio.run(backups.restore(load_settings().url(db), file, replace=yes))
     if as_json:
         put_json({"file": str(file)})
     else:

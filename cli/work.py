@@ -48,7 +48,7 @@ def worker(
         from thoughtcycle.memory.worker import Worker
 
         settings = load_settings()
-        url = db or settings.url()
+        url = settings.url(db)
         async with _memory(db, settings.snapshots) as memory, open_checkpointer(url) as saver:
             bound(memory, saver)
             grace = timedelta(hours=settings.limits.grace_hours)
@@ -109,7 +109,7 @@ async def _memory(db: str | None, snapshots: Path | None = None) -> "AsyncIterat
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.memory.memory import Memory
 
-    async with Memory.open(db or load_settings().url(), embeddings=None, snapshots=snapshots) as memory:
+    async with Memory.open(load_settings().url(db), embeddings=None, snapshots=snapshots) as memory:
         yield memory
 
 

@@ -72,9 +72,9 @@ class Settings(BaseSettings):
     )
     limits: Limits = Field(default_factory=Limits)
 
-    def url(self) -> str:
-        """The database URL in clear, for opening only."""
-        return self.db.get_secret_value()
+    def url(self, given: str | None = None) -> str:
+        """The database URL in clear, for opening only: `given`, even if empty, else the setting's."""
+        return self.db.get_secret_value() if given is None else given
 
 
 def load_settings() -> Settings:

@@ -217,6 +217,11 @@ def test_half_a_reply_says_that_it_is_half(broken: Reply, tmp_path: Path, fake_o
     assert done.stdout.startswith("Olá, tudo A resposta acima foi interrompida"), done.stdout
 
 
+@pytest.mark.parametrize("command", ["worker --once", "jobs list", "memories list", "stats", "config"])
+def test_an_empty_address_never_means_the_default(command: str) -> None:
+    assert "sqlite:///" in refused(run(*command.split(), "--db", ""))
+
+
 def test_config_refuses_what_the_chat_would_refuse() -> None:
     assert "America/Sao_Paulo" in refused(run("config", env={"THOUGHTCYCLE_TIME_ZONE": "Mars/Base"}))
     assert "Foo" in refused(run("config", env={"THOUGHTCYCLE_DISABLED_ACTIONS": "Foo"}))
