@@ -175,5 +175,12 @@ def emptied_cycle(cycle: Cycle) -> Cycle:
     variants = tuple(
         variant.model_copy(update={"messages": (), "steps": ()}) for variant in cycle.variants[-1:]
     )
-    gone = {"message": said, "variants": variants, "progress": (), "formation": "none"}
+    gone = {
+        "message": said,
+        "variants": variants,
+        "progress": (),
+        "formation": "none",
+        "judgement": None,
+        "marks": (),
+    }
     return cycle.model_copy(update=gone)

@@ -5,16 +5,19 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NotRequired
 from uuid import UUID, uuid4, uuid5
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 from typing_extensions import TypedDict
+
+from thoughtcycle.memory.judgement import Judgement, LayerMark
+from thoughtcycle.memory.kinds import Frozen as Frozen
+from thoughtcycle.memory.kinds import Kind as Kind
+from thoughtcycle.memory.kinds import Layer as Layer
+from thoughtcycle.memory.kinds import Role as Role
 
 NAMESPACE = UUID("0c5f3a52-7d0e-4b39-9a55-9f6d7d5d1a00")
 """Root of the name-based ids: equal names give equal ids on every machine (RFC 9562, version 5)."""
 
-Kind = Literal["bio", "pref", "emo", "obj"]
-Layer = Literal["short", "medium", "long", "episodic", "semantic"]
 Status = Literal["active", "archived", "superseded", "hidden", "erased"]
-Role = Literal["user", "assistant", "system"]
 Op = Literal[
     "save",
     "supersede",
@@ -96,12 +99,6 @@ class Utterance(TypedDict):
     chat_history: bool
 
 
-class Frozen(BaseModel):
-    """Base of all records: immutable, unknown fields refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
 class CycleMessage(Frozen):
     """One text of a cycle, as the user saw it."""
 
@@ -141,8 +138,12 @@ class Cycle(Frozen):
     progress: tuple[tuple[str, Step, CycleMessage | None], ...] = ()
     """What the running execution has shown so far: (execution, step, text). Emptied on closing."""
     variants: tuple[Variant, ...] = ()
-    formation: Literal["none", "pending"] | None = None
-    """None while the cycle is open."""
+    formation: Literal["none", "pending", "done"] | None = None
+    """None while the cycle is open; `none`: nothing is learned from it."""
+    judgement: Judgement | None = None
+    """What it is worth; None until formation has looked at its newest reply."""
+    marks: tuple[LayerMark, ...] = ()
+    """The layers in which it is seen, and until when (LM-6)."""
     late: bool = False
     """It came through the spool: its thread's state may not know of it."""
 

@@ -311,6 +311,8 @@ def closed(cycle: Cycle, *, variant: Variant, formation: Literal["none", "pendin
             "variants": (*others, variant),
             "progress": (),
             "formation": formation,
+            "judgement": None,
+            "marks": (),
             "heartbeat": variant.at,
         }
     )
