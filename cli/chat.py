@@ -1,6 +1,5 @@
 """`thoughtcycle chat`: the conversation, on a terminal or line by line through a pipe."""
 
-import asyncio
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack, aclosing
@@ -10,6 +9,7 @@ import typer
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
+from thoughtcycle.cli.background import BackgroundLoop
 from thoughtcycle.cli.display import Display, JsonDisplay, PipeDisplay, TerminalDisplay
 from thoughtcycle.cli.options import TEXTS, one_line, ui_language
 from thoughtcycle.graph.resources import Resources, hold
@@ -33,7 +33,7 @@ def run_chat(
     """
     terminal = sys.stdin.isatty()
     display: Display = JsonDisplay() if as_json else TerminalDisplay() if terminal else PipeDisplay()
-    with asyncio.Runner() as runner:
+    with BackgroundLoop() as runner:
         stack = AsyncExitStack()
         resources = runner.run(stack.enter_async_context(hold(settings, models)))
         try:
@@ -51,7 +51,7 @@ def run_chat(
 
 
 def _converse(
-    runner: asyncio.Runner, session: "Session", display: Display, line: str | ThoughtcycleError
+    runner: BackgroundLoop, session: "Session", display: Display, line: str | ThoughtcycleError
 ) -> bool:
     """One line of input: a local command or a turn of the cycle. False ends the chat."""
     if isinstance(line, ThoughtcycleError):

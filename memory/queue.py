@@ -27,7 +27,8 @@ class Queue:
     async def put(self, job: Job) -> bool:
         """Adds a job; False, and nothing changed, when one of its id waits, runs or is dead."""
         added = await self._storage.put_job(job)
-        self.news.set()
+        if added:
+            self.news.set()
         return added
 
     async def claim(self, kinds: Collection[str]) -> Job | None:

@@ -137,6 +137,7 @@ class Transcript(Engine):
         amended = await self._amend(user, cycle_id, change, tip=tip)
         if tip and amended.tip not in (cycle_id, amended.cycle.parent):
             await self.settle_branches(user, amended.cycle.chat, cycle_id)
+        self.queue.news.set()
         return amended.cycle
 
     async def record_cycle(

@@ -44,10 +44,15 @@ class Worker:
         slots: int = 2,
         idle_seconds: float = IDLE_SECONDS,
         told: Told | None = None,
+        look: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
-        """At most `slots` jobs run at once."""
+        """At most `slots` jobs run at once.
+
+        `look` is called before jobs are claimed: it puts those that follow from what is stored.
+        """
         self._queue, self._kinds, self._slots = queue, kinds, slots
         self._idle, self._renew = idle_seconds, queue.lease.total_seconds() / 3
+        self._look = look
         self._told = told or (lambda job, outcome: log.info("job %s %s: %s", job.kind, job.id, outcome))
         self._running: set[asyncio.Task[None]] = set()
 
@@ -93,6 +98,8 @@ class Worker:
     async def _fill(self) -> bool:
         """Takes jobs until all slots are busy or nothing is due; whether any was taken."""
         taken = False
+        if self._look is not None and len(self._running) < self._slots:
+            await self._look()
         while len(self._running) < self._slots:
             job = await self._claim()
             if job is None:

@@ -62,6 +62,28 @@ async def test_what_is_due_is_done_and_gone(storage: Storage) -> None:
     assert [left.kind for left in await queue.listing(["ana"])] == ["unknown"]
 
 
+async def test_what_follows_from_the_stored_state_is_put_before_each_look(storage: Storage) -> None:
+    queue, done, left = queue_of(storage), [], ["a", "b"]
+
+    async def run(job: Job) -> None:
+        done.append(job.payload["name"])
+        left.remove(job.payload["name"])
+
+    async def look() -> None:
+        for name in left[:1]:
+            await queue.put(job(name))
+
+    await Worker(queue, {"sum": Kind(run)}, look=look).drain()
+    assert done == ["a", "b"]
+
+
+async def test_what_waits_already_is_no_news(storage: Storage) -> None:
+    queue = queue_of(storage)
+    await queue.put(job())
+    queue.news.clear()
+    assert await queue.put(job()) is False and not queue.news.is_set()
+
+
 async def test_no_more_than_its_slots_run_at_once(storage: Storage) -> None:
     queue, now, most, full = queue_of(storage), 0, 0, asyncio.Event()
 
