@@ -1,4 +1,4 @@
-"""`thoughtcycle eval`: measures retrieval on public data sets, through the memory's own search."""
+"""`thoughtcycle eval`: measures retrieval on public data sets, and the rules on labelled messages."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help=TEXTS["help.eval"], no_args_is_help=True)
 
 Html = Annotated[Path | None, typer.Option("--html", help=TEXTS["option.html"])]
+Failures = Annotated[bool, typer.Option("--failures", help=TEXTS["option.failures"])]
 Data = Annotated[Path, typer.Option("--data", help=TEXTS["option.data"])]
 
 
@@ -34,6 +35,22 @@ def prefeval(data: Data, as_json: Json = False, html: Html = None) -> None:
     from thoughtcycle.evals.prefeval import evaluate
 
     _print(evaluate, data, as_json, html)
+
+
+@app.command(help=TEXTS["help.messages"])
+@reported
+def messages(as_json: Json = False, failures: Failures = False) -> None:
+    from thoughtcycle.evals import messages as labelled
+    from thoughtcycle.prompts.loader import LANGUAGES
+
+    if failures:
+        typer.echo("\n".join(line for language in LANGUAGES for line in labelled.failures(language)))
+        return
+    results = labelled.evaluate()
+    if as_json:
+        put_json(labelled.as_json(results))
+    else:
+        typer.echo(labelled.as_text(results))
 
 
 def _print(

@@ -1,0 +1,160 @@
+"""Scores what the rules make of everyday messages: facts and moods, per half and category.
+
+Both halves are by the author of the labels, who wrote them before any rule read them: the tuned half may be
+looked at when rules are made, the held-out half is only ever scored.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from thoughtcycle.evals.labels import HALVES, Half, Labelled, found, load
+from thoughtcycle.mind.language.understanding import understand
+from thoughtcycle.prompts.loader import LANGUAGES, Language
+
+NOW = datetime(2026, 11, 21, 10, 0)
+ALL = "all"
+
+
+@dataclass
+class Tally:
+    """What was given and how much of it was right; what was wanted and how much of it was found."""
+
+    given: int = 0
+    right: int = 0
+    wanted: int = 0
+    found: int = 0
+
+    @property
+    def precision(self) -> float | None:
+        """Right of what was given; None when nothing was."""
+        return self.right / self.given if self.given else None
+
+    @property
+    def recall(self) -> float | None:
+        """Found of what was wanted; None when nothing was."""
+        return self.found / self.wanted if self.wanted else None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the rules make of one message."""
+
+    facts: tuple[tuple[str | None, str], ...] = ()
+    """(kind, text)."""
+    mood: tuple[str, str] | None = None
+    """(name, topic), folded."""
+
+
+Read = Callable[[str, Language], Reading]
+Tallies = dict[tuple[str, str], Tally]
+"""(category, measure) → its tally; the category `all` is the sum."""
+
+
+def by_rules(text: str, language: Language) -> Reading:
+    """What the product's rules make of a message."""
+    understood = understand(text, language=language, now=NOW)
+    moods = [fact for fact in understood.facts if fact.kind == "emo"]
+    return Reading(
+        facts=tuple((fact.kind, fact.content) for fact in understood.facts),
+        mood=(moods[0].content.lower(), moods[0].key.partition(":")[2]) if moods else None,
+    )
+
+
+def score(messages: Iterable[Labelled], language: Language, read: Read = by_rules) -> Tallies:
+    """Counts what is read of the messages against their labels."""
+    tallies: Tallies = defaultdict(Tally)
+    for message in messages:
+        reading = read(message.text, language)
+        for measure, tally in _tallied(message, reading).items():
+            for category in (message.category, ALL):
+                _add(tallies[category, measure], tally)
+    return tallies
+
+
+def _tallied(message: Labelled, reading: Reading) -> Mapping[str, Tally]:
+    right = [any(each.fits(*fact) for each in message.facts) for fact in reading.facts]
+    told = list(found(message.facts, reading.facts))
+    return {
+        "facts": Tally(len(right), sum(right), len(told), sum(told)),
+        "mood": _of_mood(message, reading),
+    }
+
+
+def _of_mood(message: Labelled, reading: Reading) -> Tally:
+    given, wanted = reading.mood is not None, message.mood is not None
+    if reading.mood is None or message.mood is None:
+        return Tally(given=given, wanted=wanted)
+    right = all(pattern.search(said) for pattern, said in zip(message.mood, reading.mood, strict=True))
+    return Tally(1, right, 1, right)
+
+
+def _add(total: Tally, more: Tally) -> None:
+    total.given += more.given
+    total.right += more.right
+    total.wanted += more.wanted
+    total.found += more.found
+
+
+MEASURES = ("facts", "mood")
+
+
+def evaluate() -> dict[Language, dict[Half, Tallies]]:
+    """Every labelled message of both languages, by the product's rules."""
+    return {
+        language: {half: score(load(language, half), language) for half in HALVES} for language in LANGUAGES
+    }
+
+
+def failures(language: Language, read: Read = by_rules) -> list[str]:
+    """What of the tuned half goes wrong; the held-out half is not to be looked at."""
+    lines = []
+    for message in load(language, "tune"):
+        reading = read(message.text, language)
+        wrong = [
+            name
+            for name, tally in _tallied(message, reading).items()
+            if tally.right < tally.given or tally.found < tally.wanted
+        ]
+        if wrong:
+            lines.append(f"{message.category}: {message.text!r}: {', '.join(wrong)}: {reading}")
+    return lines
+
+
+def as_text(results: Mapping[Language, Mapping[Half, Tallies]]) -> str:
+    """One table per language and half: a line per category, precision and recall of each measure."""
+    blocks = []
+    for language, halves in results.items():
+        for half, tallies in halves.items():
+            head = "".join(f"{measure + ' P':>12}{measure + ' R':>12}" for measure in MEASURES)
+            lines = [f"{language + ' ' + half:<20}{head}"]
+            for category in dict.fromkeys(category for category, _ in tallies):
+                if category != ALL:
+                    lines.append(_line(category, tallies))
+            blocks.append("\n".join([*lines, _line(ALL, tallies)]))
+    return "\n\n".join(blocks)
+
+
+def _line(category: str, tallies: Tallies) -> str:
+    shares = ((tallies[category, each].precision, tallies[category, each].recall) for each in MEASURES)
+    return f"{category:<20}" + "".join(f"{_shown(share):>12}" for pair in shares for share in pair)
+
+
+def _shown(share: float | None) -> str:
+    return "–" if share is None else f"{share:.3f}"
+
+
+def as_json(results: Mapping[Language, Mapping[Half, Tallies]]) -> dict[str, Any]:
+    """The same figures, for a program."""
+    return {
+        language: {
+            half: {
+                f"{category}/{measure}": {"precision": tally.precision, "recall": tally.recall}
+                for (category, measure), tally in tallies.items()
+            }
+            for half, tallies in halves.items()
+        }
+        for language, halves in results.items()
+    }
