@@ -113,9 +113,11 @@ def moved(record: MemoryRecord, vectors: Iterable[Vector]) -> tuple[Vector, ...]
     )
 
 
-def kept_former(record: MemoryRecord, keys: Keys, at: datetime, **changed: Any) -> Write:
-    """The write that keeps `record` as a former version under an id of its own."""
-    kept = {"id": version_id(record), "status": "superseded", "valid_to": at, "current": record.id}
+def kept_former(
+    record: MemoryRecord, keys: Keys, at: datetime, *, until: datetime | None = None, **changed: Any
+) -> Write:
+    """The write that keeps `record` as a former version of its own id, valid `until` then (None: `at`)."""
+    kept = {"id": version_id(record), "status": "superseded", "valid_to": until or at, "current": record.id}
     former = record.model_copy(update={**kept, **changed})
     vectors = moved(former, keys.of(record))
     return Write(with_vectors(former, vectors), "supersede", at, vectors=vectors)
@@ -153,33 +155,53 @@ class SavePlan:
     def _one(self, draft: MemoryDraft) -> Outcome:
         same = self._same.get(identity(draft.type, draft.content))
         if same is not None:
-            return self._reinforced(self._records[same], draft.source.cycle), "known", None
+            return self._reinforced(self._records[same], draft), "known", None
         id = draft_id(self._user, draft)
         if draft.source.cycle is not None and id in self._records:
             record = self._records[id]  # saved by this cycle before, changed since
             return self._records.get(record.current or "", record) if record.merged else record, "known", None
         if draft.key is not None and draft.key in self._keyed:
-            return self._superseded(self._records[self._keyed[draft.key]], draft)
+            record = self._records[self._keyed[draft.key]]
+            if self._said(draft) < record.valid_from:
+                return self._before(record, draft), "known", None
+            return self._superseded(record, draft)
         return self._saved(new_id() if id in self._records else id, draft), "saved", None
 
-    def _reinforced(self, record: MemoryRecord, cycle: str | None) -> MemoryRecord:
+    def _said(self, draft: MemoryDraft) -> datetime:
+        return min(draft.said or self._at, self._at)
+
+    def _reinforced(self, record: MemoryRecord, draft: MemoryDraft) -> MemoryRecord:
+        cycle, said = draft.source.cycle, self._said(draft)
         own = cycle is not None and record.source.cycle == cycle
-        if own or record.id in self._writes:
+        if own or record.id in self._writes or not fresh(record, said):
             return record
-        stronger = record.model_copy(update={"reinforced_at": self._at})
+        stronger = record.model_copy(update={"reinforced_at": said})
         self._put(Write(stronger, "reinforce", self._at, before=record, cycle=cycle))
         return stronger
 
-    def _saved(self, id: str, draft: MemoryDraft) -> MemoryRecord:
-        record = MemoryRecord(
+    def _before(self, record: MemoryRecord, draft: MemoryDraft) -> MemoryRecord:
+        """What was said before `record` was, and heard of later, is its former version from the start."""
+        former = self._made(draft_id(self._user, draft), draft)
+        kept = {"status": "superseded", "valid_to": record.valid_from, "current": record.id}
+        former = former.model_copy(update=kept)
+        vectors = self._keys.made(former)
+        cycle = draft.source.cycle
+        self._put(Write(with_vectors(former, vectors), "supersede", self._at, vectors=vectors, cycle=cycle))
+        return record
+
+    def _made(self, id: str, draft: MemoryDraft) -> MemoryRecord:
+        return MemoryRecord(
             id=id,
             space=self._user,
             revision=0,
-            valid_from=self._at,
+            valid_from=self._said(draft),
             created=self._at,
             updated=self._at,
             **drafted(draft),
         )
+
+    def _saved(self, id: str, draft: MemoryDraft) -> MemoryRecord:
+        record = self._made(id, draft)
         vectors = self._keys.made(record)
         record = with_vectors(record, vectors)
         self._put(Write(record, "save", self._at, vectors=vectors, cycle=draft.source.cycle))
@@ -191,7 +213,9 @@ class SavePlan:
         keys = self._keys
         if pending is not None and pending.vectors:
             keys = replace(keys, stored={**keys.stored, **{vector.id: vector for vector in pending.vectors}})
-        former, current = new_version(record, changed, keys, self._at, draft.source.cycle)
+        former, current = new_version(
+            record, changed, keys, self._at, draft.source.cycle, since=self._said(draft)
+        )
         if pending is not None:
             op: Op = "save" if pending.before is None else "update"
             current = replace(current, op=op, before=pending.before)
@@ -210,6 +234,11 @@ class SavePlan:
             self._same[identity(record.type, record.content)] = record.id
             if record.key is not None:
                 self._keyed[record.key] = record.id
+
+
+def fresh(record: MemoryRecord, said: datetime) -> bool:
+    """Whether something said then reinforces `record`: later than it was said, and than it was said again."""
+    return said >= record.valid_from and (record.reinforced_at is None or said > record.reinforced_at)
 
 
 _DRAFTED = ("type", "content", "kind", "key", "bindings", "tags", "importance", "weight", "expires", "source")
@@ -236,15 +265,24 @@ def draft_id(user: str, draft: MemoryDraft) -> str:
 
 
 def new_version(
-    record: MemoryRecord, changed: MemoryRecord, keys: Keys, at: datetime, cycle: str | None
+    record: MemoryRecord,
+    changed: MemoryRecord,
+    keys: Keys,
+    at: datetime,
+    cycle: str | None,
+    *,
+    since: datetime | None = None,
 ) -> tuple[Write, Write]:
-    """A change over time: the former version gets an id of its own, `_id` names `changed` from now on."""
+    """A change over time: the former version gets an id of its own, `_id` names `changed` from now on.
+
+    It holds `since` then (None: `at`).
+    """
     current = changed.model_copy(
-        update={"valid_from": at, "valid_to": None, "reinforced_at": None, "updated": at}
+        update={"valid_from": since or at, "valid_to": None, "reinforced_at": None, "updated": at}
     )
     vectors = keys.made(current)
     return (
-        kept_former(record, keys, at),
+        kept_former(record, keys, at, until=since),
         Write(with_vectors(current, vectors), "update", at, before=record, vectors=vectors, cycle=cycle),
     )
 

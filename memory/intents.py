@@ -73,6 +73,7 @@ class Update(Waiting):
     correction: bool
     cycle: str | None
     words: str
+    said: datetime | None = None
 
 
 class Hide(Waiting):

@@ -1,10 +1,12 @@
 """What becomes of a memory while it is kept: pinned, reinforced, merged, archived and restored."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
-from thoughtcycle.memory.changes import archived, marked, unarchived
+from thoughtcycle.memory.changes import archived, fresh, marked, unarchived
 from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.facets import aware
 from thoughtcycle.memory.merging import merged, moved_versions, unmerged
 from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Op
 from thoughtcycle.memory.storage.base import Write
@@ -29,10 +31,13 @@ class Life(Engine):
         """Lets an active memory live like any other. Raises InputRefused('memory_not_active')."""
         return await self._mark(user, id, "unpin", cycle, pinned=False)
 
-    async def reinforce(self, user: str, id: str, *, cycle: str | None = None) -> MemoryRecord:
-        """Marks an active memory as said again now; the cycle that it came from never does.
+    async def reinforce(
+        self, user: str, id: str, *, cycle: str | None = None, said: datetime | None = None
+    ) -> MemoryRecord:
+        """Marks an active memory as said again at `said` (None: now); the cycle it came from never does.
 
-        Without `cycle` it is done by hand, and `undo` takes it back.
+        Without `cycle` it is done by hand, and `undo` takes it back. What was said before it was last
+        reinforced changes nothing.
         Raises InputRefused('memory_not_active').
         """
 
@@ -41,7 +46,10 @@ class Life(Engine):
             if cycle is not None and cycle == record.source.cycle:
                 return (), record
             at = self._clock()
-            stronger = record.model_copy(update={"reinforced_at": at})
+            again = min(aware(said) or at, at)
+            if not fresh(record, again):
+                return (), record
+            stronger = record.model_copy(update={"reinforced_at": again})
             return [Write(stronger, "reinforce", at, before=record, cycle=cycle)], record
 
         stored, before = await self._change(owned(user), plan)

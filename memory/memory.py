@@ -148,12 +148,14 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Re
         correction: bool = False,
         cycle: str | None = None,
         words: str = "",
+        said: datetime | None = None,
     ) -> MemoryRecord:
         """Gives an active memory new content; what it said before stays in history as its former version.
 
         With `correction` it was never true: changed in place, only the journal remembers. `bindings` None
         leaves them; a `key` gives it another slot, unless an active memory stands there. `cycle` and `words`
-        say where the new content comes from. The same content again changes nothing.
+        say where the new content comes from, `said` since when it holds (None: now). The same content again
+        changes nothing.
         Raises NotAllowed('memory_unknown'), InputRefused('memory_not_active').
         """
         readable(content)
@@ -178,7 +180,10 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Re
                 return corrected(record, changed, keys, self._clock(), cycle), record
             if cycle is not None:
                 changed = changed.model_copy(update={"source": Source(cycle=cycle, words=words)})
-            return new_version(record, changed, keys, self._clock(), cycle), record
+            since = aware(said)
+            if since is not None and not record.valid_from <= since <= self._clock():
+                since = None
+            return new_version(record, changed, keys, self._clock(), cycle, since=since), record
 
         stored, before = await self._change(owned(user), plan)
         return stored.get(before.id, before)

@@ -14,6 +14,7 @@ from thoughtcycle.memory import embedder, intents
 from thoughtcycle.memory.changes import Keys, SavePlan, search_keys
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
+from thoughtcycle.memory.facets import aware
 from thoughtcycle.memory.intents import Intent
 from thoughtcycle.memory.memory import Memory, Records
 from thoughtcycle.memory.records import (
@@ -205,6 +206,7 @@ class SpooledMemory(Memory):
         correction: bool = False,
         cycle: str | None = None,
         words: str = "",
+        said: datetime | None = None,
     ) -> MemoryRecord:
         at, updating = self._clock(), super().update
         args: dict[str, Any] = {
@@ -214,6 +216,7 @@ class SpooledMemory(Memory):
             "correction": correction,
             "cycle": cycle,
             "words": words,
+            "said": aware(said),
         }
 
         def waits() -> tuple[Intent, None]:

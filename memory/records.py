@@ -198,6 +198,8 @@ class MemoryDraft(Frozen):
     pinned: bool = False
     expires: AwareDatetime | None = None
     """When it stops counting and may be archived; None: never."""
+    said: AwareDatetime | None = None
+    """When it was said, and holds from; None, or in the future: now."""
     source: Source = Source()
 
 

@@ -130,6 +130,7 @@ class Replay(Memory):
             correction=intent.correction,
             cycle=intent.cycle,
             words=intent.words,
+            said=intent.said,
         )
 
     async def _hide(self, intent: intents.Hide) -> None:
