@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from thoughtcycle.memory.records import (
@@ -168,7 +168,7 @@ class SavePlan:
         return self._saved(new_id() if id in self._records else id, draft), "saved", None
 
     def _said(self, draft: MemoryDraft) -> datetime:
-        return min(draft.said or self._at, self._at)
+        return min(draft.said or self._at, self._at).astimezone(UTC)
 
     def _reinforced(self, record: MemoryRecord, draft: MemoryDraft) -> MemoryRecord:
         cycle, said = draft.source.cycle, self._said(draft)

@@ -13,12 +13,17 @@ async def open_cycle(turn: Turn) -> Cycle | None:
     if turn.context.incognito:
         return None
     message = user_message(turn.state["messages"])
+    said = CycleMessage(
+        id=message.id or turn.execution,
+        role="user",
+        text=message.text,
+        at=turn.now(),  # with its zone: whoever reads "tomorrow" in it later reads it as it was meant
+        name=message.name,
+    )
     return await turn.memory.open_cycle(
         turn.user,
         turn.chat,
-        CycleMessage(
-            id=message.id or turn.execution, role="user", text=message.text, at=turn.at, name=message.name
-        ),
+        said,
         parent=turn.state.get("parent"),
         follow=not turn.kept,
         channel=turn.context.channel,

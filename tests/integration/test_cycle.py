@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -377,3 +378,11 @@ async def test_a_word_without_end_is_no_failure(text: str, tmp_path: Path) -> No
         assert replies(values) and "[" not in replies(values)
         for record in await cycle.memory.list("ana"):
             assert all(len(binding) <= 200 for binding in record.bindings)
+
+
+@pytest.mark.spec("BY-11")
+async def test_a_message_is_kept_with_the_zone_it_was_said_in(tmp_path: Path) -> None:
+    async with lab(tmp_path) as ana:
+        await ana.say("oi", time_zone="America/Sao_Paulo")
+        (cycle,) = await ana.memory.conversation("ana", "t")
+    assert cycle.message.at.utcoffset() == timedelta(hours=-3)
