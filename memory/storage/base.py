@@ -293,18 +293,15 @@ class Storage(WholeUser, Health, Forgetting, JobStorage):
     async def cycle(self, user: str, id: str) -> Cycle | None:
         """One cycle of the transcript."""
 
+    @abstractmethod
     async def begin(
         self, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]
     ) -> Begun:
         """`claim`, `open_cycles` and, where the chat is the user's, `add_cycle` of what `cycle` makes of it.
 
-        A backend that can does it in one go: this is the first thing that each turn waits for.
+        A backend that can does it in one go: this is the first thing that each turn waits for. Raises
+        NotAllowed('user_forgotten') when `at` is not after the moment at which the user was forgotten.
         """
-        conversation = await self.claim(chat, user, at)
-        if conversation.user != user:
-            return Begun(conversation, None, ())
-        left = await self.open_cycles(user=user, chat=chat)
-        return Begun(conversation, await self.add_cycle(cycle(conversation)), tuple(left))
 
     @abstractmethod
     async def path(self, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:

@@ -33,7 +33,7 @@ from thoughtcycle.memory.storage import (
     mongo_transcript,
     mongo_users,
 )
-from thoughtcycle.memory.storage.base import Amended, CycleFeed, Feed, Storage, Write
+from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.forgetting import Epochs
 from thoughtcycle.memory.storage.health import Census, CycleState
@@ -163,6 +163,16 @@ class MongoStorage(Storage):
 
     async def cycle(self, user: str, id: str) -> Cycle | None:
         return await self._run(mongo_transcript.get_cycle(self._db, user, id))
+
+    async def begin(
+        self, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]
+    ) -> Begun:
+        self._epochs.begin(user, await self._run(mongo_epochs.present(self._db, user, at)))
+        known = await self._write(mongo_transcript.claim(self._db, chat, user, at, asked=at))
+        if known.user != user:
+            return Begun(known, None, ())
+        left = await self.open_cycles(user=user, chat=chat)
+        return Begun(known, await self.add_cycle(cycle(known)), tuple(left))
 
     async def path(self, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:
         return await self._run(mongo_transcript.path(self._db, user, chat, tip, limit))

@@ -24,3 +24,13 @@ async def refuse_late(db: Database, user: str, at: datetime) -> None:
     last = await forgotten(db, user)
     if last is not None and at <= last:
         raise NotAllowed("user_forgotten")
+
+
+async def present(db: Database, user: str, at: datetime) -> int:
+    """The user's epoch, to which what begins at `at` belongs; NotAllowed as `refuse_late`."""
+    found = await db.forgotten.find_one({"_id": hashed(user)}, {"epoch": 1, "at": 1})
+    if found is None:
+        return 0
+    if found.get("at") and at <= datetime.fromisoformat(found["at"]):
+        raise NotAllowed("user_forgotten")
+    return int(found["epoch"])

@@ -1,11 +1,13 @@
 """What every storage backend must do for whole-user operations; mixed in beside `StorageConformance`."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
 from support.memories import START, record
 from support.storage_conformance import change, cycle, new
+from thoughtcycle.memory.records import Conversation, Cycle
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.prompts.errors import NotAllowed
 
@@ -49,6 +51,25 @@ class WholeUserConformance:
         assert await storage.claim("chat", "ana", START) == known
         assert (await storage.claim("new", "ana", now)).created == now
         assert (await storage.claim("other", "bia", START)).created == START
+
+    async def test_nothing_begins_before_its_user_was_forgotten(self, storage: Storage) -> None:
+        late, now = START + timedelta(days=2), START + timedelta(days=3)
+
+        def make(id: str) -> Callable[[Conversation], Cycle]:
+            return lambda chat: cycle(id, chat=chat.id, parent=chat.tip)
+
+        await storage.begin("ana", "chat", START, make("c0"))
+        await storage.forget("ana", late)
+        for known in (False, True):  # in a chat that is new, and in one that began anew
+            for at in (START, late):
+                with pytest.raises(NotAllowed) as refused:
+                    await storage.begin("ana", "chat", at, make("c1"))
+                assert refused.value.code == "user_forgotten"
+            assert (await storage.owner("chat") is not None) is known
+            assert await storage.cycle("ana", "c1") is None
+            begun = await storage.begin("ana", "chat", now, make(f"c{2 + known}"))
+            assert begun.cycle is not None and len(begun.left) == known
+        assert (await storage.begin("bia", "other", START, lambda chat: cycle("b", "bia", "other"))).cycle
 
     async def test_a_chat_has_a_title(self, storage: Storage) -> None:
         await storage.claim("chat", "ana", START)
