@@ -35,10 +35,12 @@ def main() -> None:
                 what = f"{killed.kills} times kill -9, {killed.acknowledged} changes acknowledged"
                 report(f"{kind}: {what}", killed.faults, started)
             if "crowd" in given.cases:
-                started, board = monotonic(), folder / f"board {kind}"
-                busy = crowd.run(new_url(), board, given.processes, given.operations, given.seed)
+                started, place = monotonic(), folder / f"crowd {kind}"
+                place.mkdir()
+                busy = crowd.run(new_url(), place, given.processes, given.operations, given.seed)
                 what = f"{given.processes} processes, {len(crowd.USERS)} users, {busy.operations} operations"
-                report(f"{kind}: {what}, {busy.overtaken} overtaken", busy.faults, started)
+                of_them = f"{busy.erasures} erasures, {busy.imports} imports, {busy.overtaken} overtaken"
+                report(f"{kind}: {what}, of them {of_them}", busy.faults, started)
         if "outage" in given.cases and given.url in (None, STAND_IN):
             started = monotonic()
             cut = outage.run(folder, given.seconds, given.seed)

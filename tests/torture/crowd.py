@@ -13,11 +13,36 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft, Status, utc_now
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 from torture.children import Child, Tell, done
+from torture.imports import TOLD, export
 
 USERS = ("ana", "bia", "caio", "duda")
 HOT = 2
 """Memories of a user that all processes change at once."""
-BETWEEN = {"memory_not_active", "memory_unknown", "memory_pinned", "undo_replaced", "restore_replaced"}
+IMPORTED = {f"i{file}": tuple(f"keep i{file}n{number}x" for number in range(5)) for file in range(3)}
+"""What each import file holds; all processes import all of them."""
+OPS = (
+    "keep",
+    "keep",
+    "update",
+    "update",
+    "hide",
+    "undo",
+    "archive",
+    "pin",
+    "erase",
+    "import",
+    "talk",
+    "meet",
+)
+BOARD = "board"
+BETWEEN = {
+    "memory_not_active",
+    "memory_unknown",
+    "memory_erased",
+    "memory_pinned",
+    "undo_replaced",
+    "restore_replaced",
+}
 """What another process may have brought about meanwhile: it is told, and nothing was lost."""
 
 
@@ -26,17 +51,24 @@ class Result:
     """What came of it."""
 
     operations: int = 0
+    erasures: int = 0
+    imports: int = 0
     overtaken: int = 0
     """Refused because another process had changed the same memory before."""
     faults: list[str] = field(default_factory=list)
 
 
-def run(url: str, board: Path, processes: int, operations: int, seed: int) -> Result:
-    """`processes` writers make `operations` changes in all; `board` is a file on which they post their saves."""
-    board.touch()
+def run(url: str, folder: Path, processes: int, operations: int, seed: int) -> Result:
+    """`processes` writers make `operations` changes in all.
+
+    `folder` takes what they import and the board on which they post what they saved.
+    """
+    done(lambda tell: export(folder, IMPORTED))
+    (folder / BOARD).touch()
     share = operations // processes
     children = [
-        Child(lambda tell, me=number: _busy(tell, url, board, me, share, seed)) for number in range(processes)
+        Child(lambda tell, me=number: _busy(tell, url, folder, me, share, seed))
+        for number in range(processes)
     ]
     result, lines = Result(), [line for child in children for line in child.lines()]
     for child in children:
@@ -45,37 +77,43 @@ def run(url: str, board: Path, processes: int, operations: int, seed: int) -> Re
     result.faults += [line["error"] for line in lines if line["what"] in ("failed", "fault")]
     told = [line for line in lines if line["what"] == "done"]
     result.operations = len(told)
-    result.overtaken = sum(line["op"] == "overtaken" for line in told)
+    ops = Counter(line["op"] for line in told)
+    result.erasures, result.imports, result.overtaken = ops["erase"], ops["import"], ops["overtaken"]
     for user in USERS:
         (seen,) = done(lambda tell, user=user: _look(tell, url, user))
         result.faults += _compared(user, [line for line in told if line["user"] == user], seen)
     return result
 
 
-async def _busy(tell: Tell, url: str, board: Path, me: int, share: int, seed: int) -> None:
+async def _busy(tell: Tell, url: str, folder: Path, me: int, share: int, seed: int) -> None:
     chance = random.Random(seed * 1_000 + me)
     async with Memory.open(url, embeddings=QuickEmbedder()) as memory:
         for number in range(share):
             user, word = chance.choice(USERS), f"p{me}n{number}x"
             try:
-                told = await _one(memory, user, word, board, chance)
+                told = await _one(memory, user, word, folder, chance)
             except (InputRefused, NotAllowed) as error:
                 if error.code not in BETWEEN:
                     raise
                 told = {"op": "overtaken"}
             tell("done", user=user, word=word, **told)
-            if lost := await _unfound(memory, board, chance):
+            if lost := await _unfound(memory, folder / BOARD, chance):
                 tell("fault", error=lost)
 
 
-async def _one(memory: Memory, user: str, word: str, board: Path, chance: random.Random) -> dict[str, Any]:
+async def _one(memory: Memory, user: str, word: str, folder: Path, chance: random.Random) -> dict[str, Any]:
     """One change: of a memory that all processes change, or one that stays as it is."""
-    op = chance.choice(("keep", "keep", "update", "update", "hide", "undo", "archive", "pin", "talk", "meet"))
+    op = chance.choice(OPS)
     active = [one for one in await memory.list(user) if not one.text.startswith("keep") and not one.pinned]
     active = sorted(active, key=lambda one: one.id)[:HOT]
     if op == "keep":
         await memory.save(user, [MemoryDraft(content=f"keep {word}", bindings=(word,))])
-        _post(board, f"{user} {word}\n")
+        _post(folder, f"{user} {word}\n")
+    elif op == "import":
+        file = chance.choice(list(IMPORTED))
+        await memory.import_file(user, folder / f"{file}.jsonl")
+        _post(folder, f"{user} {chance.choice(IMPORTED[file]).removeprefix('keep ')}\n")
+        return {"op": op, "file": file}
     elif op == "talk":  # a chat of its own
         await _talk(memory, user, f"{user} {word.partition('n')[0]}", word)
     elif op == "meet":  # one chat for all
@@ -90,9 +128,10 @@ async def _one(memory: Memory, user: str, word: str, board: Path, chance: random
         return {"op": op, "id": id}
     else:
         id = chance.choice(active).id
-        given = [id] if op in ("hide", "archive") else id
-        await getattr(memory, op)(user, given)
-        return {"op": op, "id": id}
+        given = [id] if op in ("hide", "archive", "erase") else id
+        outcome = await getattr(memory, op)(user, given)
+        left = list(outcome.left) if op == "erase" else []
+        return {"op": op, "id": id, "left": left}
     return {"op": op}
 
 
@@ -100,8 +139,8 @@ async def _talk(memory: Memory, user: str, chat: str, word: str) -> None:
     await memory.record_cycle(user, chat, f"said {word}", "sim", at=utc_now(), channel="t")
 
 
-def _post(board: Path, line: str) -> None:
-    with board.open("ab", buffering=0) as file:
+def _post(folder: Path, line: str) -> None:
+    with (folder / BOARD).open("ab", buffering=0) as file:
         file.write(line.encode())
 
 
@@ -143,12 +182,25 @@ def _compared(user: str, told: list[dict[str, Any]], seen: dict[str, Any]) -> li
     contents = defaultdict(set)
     for id, text in [*seen["now"].items(), *seen["before"]]:
         contents[id].add(text)
-    kept = Counter(seen["now"].values())
+    erased = {line["id"] for line in told if line["op"] == "erase"}
+    faults += [f"{user}: erasing {line['id']} left {line['left']}" for line in told if line.get("left")]
     for line in told:
-        if line["op"] == "keep" and kept[f"keep {line['word']}"] != 1:
-            faults.append(f"{user}: 'keep {line['word']}' is there {kept['keep ' + line['word']]} times")
-        elif line["op"] in ("save", "update") and line["word"] not in contents[line["id"]]:
+        if line["op"] not in ("save", "update"):
+            continue
+        if line["id"] in erased:
+            if left := [id for id, texts in contents.items() if line["word"] in texts]:
+                faults.append(f"{user}: the erased {line['word']!r} is left in {left}")
+        elif line["word"] not in contents[line["id"]]:
             faults.append(f"{user}: the {line['op']} of {line['word']!r} is lost")
+    kept, said = Counter(seen["now"].values()), Counter(seen["said"])
+    brought = {file: IMPORTED[file] for file in {line["file"] for line in told if line["op"] == "import"}}
+    once = [f"keep {line['word']}" for line in told if line["op"] == "keep"]
+    once += [content for contents in brought.values() for content in contents]
+    faults += [
+        f"{user}: {content!r} is there {kept[content]} times" for content in once if kept[content] != 1
+    ]
+    once = [content for contents in brought.values() for content in contents[:TOLD]]
+    faults += [f"{user}: {text!r} was said {said[text]} times" for text in once if said[text] != 1]
     for where in ("said", "live"):
         counts = Counter(seen[where])
         for line in told:

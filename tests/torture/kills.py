@@ -1,6 +1,5 @@
 """kill -9 at random moments: nothing acknowledged is lost, nothing is doubled, everything fits together."""
 
-import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,14 +12,14 @@ from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Status, utc_now
 from torture.children import Child, Tell, done
+from torture.imports import export
 
 USERS = ("ana", "bia")
 PER_DATABASE = 20
 """Kills after which a new database is begun: each check reads everything."""
 KEYS = (None, None, None, "city", "diet")
 EVERY = get_args(Status)
-IMPORTS = 3
-IMPORTED = {file: tuple(f"imported {file} {number}" for number in range(10)) for file in range(IMPORTS)}
+IMPORTED = {file: tuple(f"imported {file} {number}" for number in range(10)) for file in "012"}
 """What each import file holds."""
 
 
@@ -51,7 +50,7 @@ def run(new_url: Callable[[], str], folder: Path, kills: int, seed: int) -> Resu
     `folder` takes the files that they import.
     """
     chance, result = random.Random(seed), Result()
-    done(lambda tell: _export(folder))
+    done(lambda tell: export(folder, IMPORTED))
     while result.kills < kills and not result.faults:
         url, known = new_url(), {user: Known() for user in USERS}
         for _ in range(min(PER_DATABASE, kills - result.kills)):
@@ -165,25 +164,12 @@ async def _one(
             cycle = await memory.record_cycle(user, f"chat {user}", word, "sim", at=utc_now(), channel="t")
             tell("done", memories=[], cycle=cycle.id)
         case "import":
-            number = chance.randrange(IMPORTS)
-            begin(op, *IMPORTED[number])
-            await memory.import_file(user, folder / f"{number}.jsonl")
+            file = chance.choice(list(IMPORTED))
+            begin(op, *IMPORTED[file])
+            await memory.import_file(user, folder / f"{file}.jsonl")
             there = await memory.list(user, statuses=EVERY)
-            brought = [one for one in there if one.current is None and one.text in IMPORTED[number]]
+            brought = [one for one in there if one.current is None and one.text in IMPORTED[file]]
             tell("done", memories=_told(brought))
-
-
-async def _export(folder: Path) -> None:
-    """Writes what is imported: exports of other databases."""
-    for number, contents in IMPORTED.items():
-        async with Memory.open(f"sqlite:///{folder}/{number}.db", embeddings=None) as memory:
-            await memory.save(
-                "eva", [MemoryDraft(content=content, bindings=("tema",)) for content in contents]
-            )
-            for content in contents[:3]:
-                await memory.record_cycle("eva", "old", content, "sim", at=utc_now(), channel="t")
-            lines = [json.dumps(line) async for line in memory.export("eva")]
-        (folder / f"{number}.jsonl").write_text("\n".join(lines) + "\n")
 
 
 def _draft(content: str, chance: random.Random) -> MemoryDraft:
