@@ -47,6 +47,7 @@ class _Checkpoints:
 def bound(memory: Memory, saver: object) -> None:
     """Has `saver` (one of ours) read states without hidden words, and redacted by every erasure of `memory`.
 
+    What a turn that runs meanwhile stores after an erasure is redacted then.
     Nothing happens to another kind of saver: its states are out of reach. Doing it again changes nothing.
     """
     if not hasattr(saver, "aredact"):
@@ -62,6 +63,7 @@ def bound(memory: Memory, saver: object) -> None:
 
     ours = cast(Any, saver)
     ours.masks = masks
+    ours.late.erased, ours.late.scrub = memory.erased_since, memory.scrub
     memory.erase_also(_Checkpoints(ours, memory))
 
 

@@ -83,3 +83,14 @@ def stones(user: str, mask: Mask, cycles: Iterable[Cycle], secret: bytes) -> lis
         spans = [span for text in told for span in source_spans(text, one)]
         made.append(tombstone(one, user, secret, spans[0] if spans else None))
     return made
+
+
+def told_in(cycles: Iterable[Cycle], mask: Mask) -> list[str]:
+    """Ids of the cycles in which something of `mask` is left."""
+    return [cycle.id for cycle in cycles if mask.cycle(cycle) != cycle]
+
+
+def without(records: Iterable[MemoryRecord], mask: Mask) -> list[tuple[MemoryRecord, MemoryRecord]]:
+    """The records that hold words of others, and what is left of each."""
+    pairs = ((one, without_words(one, mask)) for one in records)
+    return [(one, after) for one, after in pairs if after is not one]

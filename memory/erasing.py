@@ -16,7 +16,8 @@ from thoughtcycle.memory.emptying import (
     redacted,
     stones,
     stub,
-    without_words,
+    told_in,
+    without,
 )
 from thoughtcycle.memory.engine import Engine, owned
 from thoughtcycle.memory.erasure import Trace, trace
@@ -41,6 +42,8 @@ log = logging.getLogger(__name__)
 
 GRACE = timedelta(hours=24)
 """How long what the user deleted can be brought back (BY-9)."""
+LOOKS = 3
+"""How often an erasure looks again whether turns under way go on storing its words."""
 _EVERY: tuple[Status, ...] = get_args(Status)
 _PAGE = 1_000
 
@@ -128,6 +131,23 @@ class Erasing(Engine):
             if not self.lost(failure):
                 raise
             return NOTHING
+
+    async def erased_since(self, user: str, at: datetime) -> Mask | None:
+        """What was erased since `at`, or is being erased, for what was read before that and is stored now.
+
+        None where the user was forgotten since: nothing of theirs may be stored. Nothing during an outage
+        that the memory survives.
+        """
+        try:
+            return await self._masks.since(owned(user), at)
+        except StorageFailed as failure:
+            if not self.lost(failure):
+                raise
+            return NOTHING
+
+    async def scrub(self) -> None:
+        """Empties the database's log of what was erased or redacted."""
+        await self._storage.scrub()
 
     async def masked_cycle(self, user: str, cycle: Cycle) -> Cycle:
         """`cycle` without the words of deleted memories: as it may be shown, exported or learned from."""
@@ -275,7 +295,7 @@ class Erasing(Engine):
         return ids
 
     async def _redact_cycles(self, user: str, mask: Mask, cycles: Iterable[Cycle]) -> int:
-        changed = await asyncio.to_thread(_told_in, cycles, mask)
+        changed = await asyncio.to_thread(told_in, cycles, mask)
         for id in changed:
             await self._storage.amend_cycle(user, id, mask.cycle)
         return len(changed)
@@ -286,7 +306,7 @@ class Erasing(Engine):
         async def plan() -> tuple[Sequence[Write], int]:
             every = await self._storage.listing(user, _EVERY, limit=None, offset=0)
             others = [one for one in every if one.id not in family]
-            changed = await asyncio.to_thread(_changed, others, mask)
+            changed = await asyncio.to_thread(without, others, mask)
             keys = await self._keys([one for one, _ in changed], {})
             return [redacted(one, after, keys, self._clock()) for one, after in changed], len(changed)
 
@@ -294,7 +314,7 @@ class Erasing(Engine):
         before: int | None = None
         while rows := await self._storage.journal(user, before=before, limit=_PAGE):
             kept = {row.number: row.before for row in rows if row.before and row.memory not in family}
-            after = {id(one): two for one, two in await asyncio.to_thread(_changed, kept.values(), mask)}
+            after = {id(one): two for one, two in await asyncio.to_thread(without, kept.values(), mask)}
             rewritten = {number: after[id(one)] for number, one in kept.items() if id(one) in after}
             if rewritten:
                 await self._storage.rewrite_journal(user, rewritten)
@@ -316,10 +336,17 @@ class Erasing(Engine):
             "documents": any(stub(one) != one for one in await self._storage.family(user, ids)),
             "vectors": bool(await self._storage.vectors(user, ids)),
             "journal": any(row.before is not None for row in rows),
-            "transcript": bool(await asyncio.to_thread(_told_in, await self._cycles(user), mask)),
-            "checkpoints": any([await place(user, chats, mask) for place in self._places]),
+            "transcript": bool(await asyncio.to_thread(told_in, await self._cycles(user), mask)),
+            "checkpoints": await self._comes_again(user, chats, mask),
         }
         return [name for name, there in found.items() if there]
+
+    async def _comes_again(self, user: str, chats: Sequence[str], mask: Mask) -> bool:
+        """Redacts what turns under way stored meanwhile; whether there is something each time."""
+        for _ in range(LOOKS):
+            if not any([await place(user, chats, mask) for place in self._places]):
+                return False
+        return True
 
     async def prove_erased(self, user: str, words: Collection[str]) -> list[str]:
         """Where any of `words` still stands among all that is kept of this user; [] when nowhere."""
@@ -364,14 +391,3 @@ class Erasing(Engine):
                 found[place] = hidden
         records = {one.id: one for one in await self._storage.records(user, list(found.values()))}
         return {place: records[id] for place, id in found.items() if id in records}
-
-
-def _told_in(cycles: Iterable[Cycle], mask: Mask) -> list[str]:
-    """Ids of the cycles in which something of `mask` is left."""
-    return [cycle.id for cycle in cycles if mask.cycle(cycle) != cycle]
-
-
-def _changed(records: Iterable[MemoryRecord], mask: Mask) -> list[tuple[MemoryRecord, MemoryRecord]]:
-    """The records that hold words of others, and what is left of each."""
-    pairs = ((one, without_words(one, mask)) for one in records)
-    return [(one, after) for one, after in pairs if after is not one]

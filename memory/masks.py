@@ -1,20 +1,25 @@
 """The masks in use: what each user's hidden memories take out of what was said."""
 
 import asyncio
+import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from thoughtcycle.memory.buried import Buried
 from thoughtcycle.memory.erasure import Trace, trace
 from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.memory.storage.documents import LEFT_OUT
+from thoughtcycle.memory.tombstones import KEY_BYTES
 
 ERASING = "erasing"
 """Reason of a hidden memory that is being erased for good: nothing brings it back."""
 MOST_USERS, MOST_TRACES = 64, 2_000
+CLOCKS = timedelta(minutes=1)
+"""By how much the clocks of two machines, or the beginning of a turn and its first read, may differ."""
 
 
 def out_of_sight(hidden: Mapping[str, str | None]) -> frozenset[str]:
@@ -41,6 +46,22 @@ class Masks:
     async def final(self, user: str) -> Mask:
         """Of that what is being erased for good."""
         return (await self._known(user)).final
+
+    async def since(self, user: str, at: datetime) -> Mask | None:
+        """What was erased since `at`, or is being erased; None where the user was forgotten since."""
+        earliest = at - CLOCKS
+        rows = await self._storage.journal(user, limit=1)
+        if rows and rows[0].at < earliest:
+            return NOTHING
+        forgotten = await self._storage.forgotten(user)
+        if forgotten is not None and at <= forgotten:
+            return None
+        final = await self.final(user)  # before the tombstones: what is emptied meanwhile has one
+        stones = tuple(one for one in await self._storage.tombstones(user) if earliest <= one.at)
+        if not stones:
+            return final
+        secret = await self._storage.secret(user, secrets.token_bytes(KEY_BYTES))
+        return Buried(final.traces, stones, secret)
 
     async def _known(self, user: str) -> "_Known":
         rows = await self._storage.journal(user, limit=1)  # first: what comes later is looked at again

@@ -32,11 +32,17 @@ class Tombstone(Frozen):
     """Keyed digests of its words and contents, folded."""
     values: tuple[tuple[int, str], ...] = ()
     """Number of words and keyed digest of each value."""
+    phrases: tuple[tuple[int, str], ...] = ()
+    """The same of what is looked for in longer texts too."""
+    stems: tuple[str, ...] = ()
+    """Keyed digests of the stems by which values are known with other endings."""
 
 
 def tombstone(one: Trace, user: str, secret: bytes, span: tuple[int, int] | None) -> Tombstone:
     """The tombstone of an erased memory; `secret` is the user's random key."""
     values = {value.words: len(value.words.split()) for value in one.values}
+    phrases = {phrase: len(phrase.split()) for phrase in one.phrases}
+    forms = {form for value in one.values for form in value.stems}
     return Tombstone(
         memory=one.memory,
         user=user,
@@ -45,6 +51,8 @@ def tombstone(one: Trace, user: str, secret: bytes, span: tuple[int, int] | None
         span=span,
         texts=tuple(sorted({sealed(text, secret) for text in one.told})),
         values=tuple(sorted((count, sealed(words, secret)) for words, count in values.items())),
+        phrases=tuple(sorted((count, sealed(words, secret)) for words, count in phrases.items())),
+        stems=tuple(sorted(sealed(form, secret) for form in forms)),
     )
 
 

@@ -22,6 +22,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from pymongo import MongoClient, ReplaceOne
 from pymongo.collection import Collection
 
+from thoughtcycle.graph.checkpoints.late import Late
 from thoughtcycle.graph.checkpoints.retention import (
     KEEP_TURNS,
     Key,
@@ -70,6 +71,7 @@ class MongoSaver(MongoDBSaver):
         self.keep_turns = checked_keep_turns(keep_turns)
         self.masks: MaskOf | None = None
         """Asked, by the async methods, for what hidden memories take out of a state that is read."""
+        self.late = Late()
         with translated(place):
             super().__init__(client, db_name, serde=serde)
             self.checkpoint_collection.create_index("thread_id")
@@ -242,6 +244,18 @@ class MongoSaver(MongoDBSaver):
             masked = await masked_tuple(found, self.masks)
             if masked is not None:
                 yield masked
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """`put` in the executor; what was erased since the turn began goes at once."""
+        stored = await super().aput(config, checkpoint, metadata, new_versions)
+        await self.late.mend(self, stored["configurable"]["thread_id"], checkpoint["channel_values"])
+        return stored
 
     async def aredact(self, thread_id: str, mask: Mask) -> int:
         """`redact` in the executor."""

@@ -21,6 +21,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import search_where
 
+from thoughtcycle.graph.checkpoints.late import Late
 from thoughtcycle.graph.checkpoints.retention import (
     KEEP_TURNS,
     Key,
@@ -117,6 +118,7 @@ class SqliteSaver(AsyncSqliteSaver):
         self.keep_turns = checked_keep_turns(keep_turns)
         self.masks: MaskOf | None = None
         """Asked for what hidden memories take out of a state that is read."""
+        self.late = Late()
         self._ready = False
         self._patience: int | None = None
         """Milliseconds to wait for the file, kept here while it is waited for less long."""
@@ -195,6 +197,7 @@ class SqliteSaver(AsyncSqliteSaver):
                 with translated(self.place):
                     rows = await self._rows(thread)
                     await self._delete(thread, expired(rows, checkpoint["id"], self.keep_turns))
+        await self.late.mend(self, thread, checkpoint["channel_values"])
         key = {"thread_id": place["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}
         return {"configurable": key}
 

@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Durability
 
 from support.talking import Saver
 from thoughtcycle.graph import create_thought_cycle
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-from thoughtcycle.graph.forgetting import delete_chat
+from thoughtcycle.graph.forgetting import delete_chat, forget_user
+from thoughtcycle.graph.thought_cycle import ThoughtCycle
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.context import Context
@@ -22,6 +25,7 @@ class Embedded(NamedTuple):
     memory: Memory
     saver: Saver
     say: Callable[..., Awaitable[Any]]
+    graph: ThoughtCycle
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ async def embedded(database_url: str) -> AsyncIterator[Embedded]:
                 context=Context(**{"user_id": "ana", "language": "pt", **context}),
             )
 
-        yield Embedded(memory, saver, say)
+        yield Embedded(memory, saver, say, graphs[0])
 
 
 async def stored(saver: Saver, thread: str) -> str:
@@ -49,7 +53,7 @@ async def stored(saver: Saver, thread: str) -> str:
 
 @pytest.mark.spec("BY-9")
 async def test_the_threads_lose_what_is_erased_with_transcript_or_without(embedded: Embedded) -> None:
-    memory, saver, say = embedded
+    memory, saver, say, _ = embedded
     await say("Meu nome é Zoroastro e moro em Natal.", "told")
     await say("Qual é o meu nome?", "unkept", incognito=True)
     await saver.acopy_thread("told", "copy")
@@ -66,9 +70,60 @@ async def test_the_threads_lose_what_is_erased_with_transcript_or_without(embedd
     assert "Zoroastro" in await stored(saver, "hers")
 
 
+@pytest.mark.spec("BY-9", "BY-10")
+@pytest.mark.parametrize(
+    ("step", "durability"),
+    [("command", "async"), ("recall", "sync"), ("recall", "exit"), ("Finish", "async")],
+)
+async def test_an_incognito_turn_keeps_nothing_of_what_is_erased_meanwhile(
+    embedded: Embedded, database_url: str, step: str, durability: Durability
+) -> None:
+    memory, saver, say, graph = embedded
+    await say("Meu nome é Zoroastro e moro em Natal.", "told")
+    await say("Qual é o meu nome?", "unkept", incognito=True)
+    name = next(one for one in await memory.list("ana") if "Zoroastro" in one.text)
+    seen: list[str] = []
+    async for update in graph.astream(
+        {"messages": [("user", "Zoroastro é o meu nome? Diga-me!")]},
+        {"configurable": {"thread_id": "unkept"}},
+        context=Context(user_id="ana", language="pt", incognito=True),
+        stream_mode="updates",
+        durability=durability,
+    ):
+        seen += update
+        if step in update:
+            receipt = await memory.erase("ana", [name.id])
+            assert (receipt.memories, receipt.left, receipt.waiting) == (1, (), 0)
+    assert step in seen and seen[-1] == "remember"
+    assert "oroastr" not in await stored(saver, "unkept")
+    assert await memory.prove_erased("ana", ["Zoroastro"]) == []
+    await say("Onde eu moro?", "unkept", incognito=True)
+    assert "Natal" in await stored(saver, "unkept")
+    if database_url.startswith("sqlite"):
+        folder = Path(database_url.removeprefix("sqlite:///")).parent
+        assert not [file.name for file in folder.iterdir() if b"oroastr" in file.read_bytes()]
+
+
+@pytest.mark.spec("BY-4", "BY-10")
+async def test_an_incognito_turn_of_who_is_forgotten_meanwhile_leaves_no_thread(embedded: Embedded) -> None:
+    memory, saver, say, graph = embedded
+    await say("Meu nome é Zoroastro.", "told")
+    async for update in graph.astream(
+        {"messages": [("user", "Qual é o meu nome?")]},
+        {"configurable": {"thread_id": "unkept"}},
+        context=Context(user_id="ana", language="pt", incognito=True),
+        stream_mode="updates",
+        durability="async",
+    ):
+        if "recall" in update:
+            assert (await forget_user(memory, saver, "ana")).left == {}
+    assert await saver.athreads_of("ana") == []
+    assert await stored(saver, "unkept") == "[]"
+
+
 @pytest.mark.spec("BY-9")
 async def test_a_second_graph_does_not_count_the_checkpoints_twice(embedded: Embedded) -> None:
-    memory, saver, say = embedded
+    memory, saver, say, _ = embedded
     await say("Meu nome é Zoroastro.", "told")
     counts: list[int] = []
     redact = saver.aredact
@@ -84,7 +139,7 @@ async def test_a_second_graph_does_not_count_the_checkpoints_twice(embedded: Emb
 
 @pytest.mark.spec("BY-4")
 async def test_a_chat_within_a_graph_leaves_the_thread_that_others_share(embedded: Embedded) -> None:
-    memory, saver, _ = embedded
+    memory, saver, *_ = embedded
     graph: Any = StateGraph(MessagesState, context_schema=Context)
     inner = create_thought_cycle(memory=memory, mind=RuleMind())
     graph.add_node("katherine", inner)
@@ -108,7 +163,7 @@ async def test_a_chat_within_a_graph_leaves_the_thread_that_others_share(embedde
 
 @pytest.mark.spec("BY-5")
 async def test_no_thread_of_another_user_is_touched_by_a_chat_of_its_name(embedded: Embedded) -> None:
-    memory, saver, say = embedded
+    memory, saver, say, _ = embedded
     await say("Meu nome é Zoroastro.", "hers", user_id="bia")
     await say("Meu nome é Zoroastro.", "hers/x")
     before = await stored(saver, "hers")
@@ -119,7 +174,7 @@ async def test_no_thread_of_another_user_is_touched_by_a_chat_of_its_name(embedd
 
 @pytest.mark.spec("BY-4", "BY-9")
 async def test_what_goes_with_a_chat_leaves_the_threads_of_other_chats(embedded: Embedded) -> None:
-    memory, saver, say = embedded
+    memory, saver, say, _ = embedded
     await say("Meu nome é Zoroastro.", "told")
     await say("Qual é o meu nome?", "asked")
     assert "Zoroastro" in await stored(saver, "asked")

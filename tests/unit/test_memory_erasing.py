@@ -12,7 +12,7 @@ import pytest
 from support.engines import memory as memory  # the fixture
 from support.memories import Clock, WordEmbedder, said, step
 from thoughtcycle.memory import erasure
-from thoughtcycle.memory.erasing import Receipt
+from thoughtcycle.memory.erasing import LOOKS, Receipt
 from thoughtcycle.memory.masking import HIDDEN, Mask
 from thoughtcycle.memory.matching import Tokens
 from thoughtcycle.memory.memory import Memory
@@ -274,7 +274,10 @@ async def test_a_title_loses_the_words_too(memory: Memory) -> None:
 
 
 @pytest.mark.spec("BY-9")
-async def test_other_places_are_redacted_before_the_documents(memory: Memory) -> None:
+@pytest.mark.parametrize(("late", "left"), [(0, ()), (1, ()), (LOOKS, ("checkpoints",))])
+async def test_other_places_are_redacted_before_the_documents(
+    memory: Memory, late: int, left: tuple[str, ...]
+) -> None:
     record = await introduced(memory)
     seen: list[tuple[str, Sequence[str], str]] = []
 
@@ -282,12 +285,13 @@ async def test_other_places_are_redacted_before_the_documents(memory: Memory) ->
         kept = await memory.get(user, record.id)
         assert kept is not None
         seen.append((user, chats, f"{kept.status} {mask.text('Pedro')}"))
-        return 3 - len(seen)
+        return 2 if len(seen) <= 1 + late else 0  # what turns under way store comes again so often
 
     memory.erase_also(place)
     receipt = await memory.erase("ana", [record.id])
-    assert seen == [("ana", ["chat-ana"], f"hidden {HIDDEN}"), ("ana", ["chat-ana"], f"erased {HIDDEN}")]
-    assert (receipt.elsewhere, receipt.left) == (2, ("checkpoints",))
+    again = [("ana", ["chat-ana"], f"erased {HIDDEN}")] * min(late + 1, LOOKS)
+    assert seen == [("ana", ["chat-ana"], f"hidden {HIDDEN}"), *again]
+    assert (receipt.elsewhere, receipt.left) == (2, left)
 
 
 @pytest.mark.spec("BY-9")

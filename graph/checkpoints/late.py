@@ -1,0 +1,63 @@
+"""What was erased while a turn ran leaves the states which that turn stores afterwards."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+from thoughtcycle.memory.masking import Mask
+
+MOST = 1_000
+"""Threads whose turns are known; the one not seen for longest goes."""
+
+Erased = Callable[[str, datetime], Awaitable[Mask | None]]
+"""User and time → what was erased since; None where the user was forgotten since."""
+
+
+class Saver(Protocol):
+    """What a saver does about it."""
+
+    async def aredact(self, thread_id: str, mask: Mask) -> int:
+        """Takes the words of `mask` out of a thread."""
+        ...
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Deletes a thread."""
+        ...
+
+
+class Late:
+    """Looks, after a state was stored, whether its turn began before something was erased.
+
+    An erasure takes its words out of what is stored and waits for turns that are in the transcript; an
+    incognito turn is not. Looking after storing leaves no gap: what is stored later is looked at, what was
+    stored earlier is found by the erasure itself.
+    """
+
+    def __init__(self) -> None:
+        self.erased: Erased | None = None
+        self.scrub: Callable[[], Awaitable[None]] | None = None
+        """Empties the database's log of what was taken out."""
+        self._turns: OrderedDict[str, tuple[str, datetime]] = OrderedDict()
+
+    async def mend(self, saver: Saver, thread: str, values: Mapping[str, Any]) -> None:
+        """Redacts or deletes `thread`, in which a state of these values was just stored."""
+        if self.erased is None or (turn := self._turn(thread, values)) is None:
+            return
+        gone = await self.erased(*turn)
+        if gone is None:
+            await saver.adelete_thread(thread)
+        elif not gone or not await saver.aredact(thread, gone):
+            return
+        if self.scrub is not None:
+            await self.scrub()
+
+    def _turn(self, thread: str, values: Mapping[str, Any]) -> tuple[str, datetime] | None:
+        """Whose turn and when it began; the state of a graph around ours does not tell."""
+        user, at = values.get("user_id"), values.get("at")
+        if isinstance(user, str) and user and isinstance(at, str) and at:
+            self._turns[thread] = user, datetime.fromisoformat(at)
+            self._turns.move_to_end(thread)
+            while len(self._turns) > MOST:
+                self._turns.popitem(last=False)
+        return self._turns.get(thread)
