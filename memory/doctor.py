@@ -75,7 +75,7 @@ async def repair(storage: Storage, user: str) -> None:
     states = await storage.cycle_states(user)
     if "cycle_number" in codes:
         for id in wrongly_numbered(states):
-            await storage.amend_cycle(user, id, lambda cycle: cycle)
+            await storage.amend_cycle(user, id, lambda cycle: cycle, anew=True)
         states = await storage.cycle_states(user)
     if codes & {"tip_missing", "chat_missing"}:
         chats = {chat.id: chat async for chat in _chats(storage, user)}

@@ -22,6 +22,7 @@ from thoughtcycle.memory.records import (
 from thoughtcycle.memory.storage.forgetting import Forgetting
 from thoughtcycle.memory.storage.health import Health
 from thoughtcycle.memory.storage.job_port import JobStorage
+from thoughtcycle.memory.storage.sheet_port import SheetStorage
 from thoughtcycle.memory.storage.whole_user import WholeUser
 from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.prompts.errors import StorageFailed
@@ -134,6 +135,12 @@ class Amended:
     """The end of its chat's live branch before."""
 
 
+def same_words(before: Cycle, after: Cycle) -> bool:
+    """Whether a closed cycle differs in nothing but what formation made of it."""
+    formed = {"judgement": after.judgement, "marks": after.marks, "formation": after.formation}
+    return before.closed and after.closed and before.model_copy(update=formed) == after
+
+
 class Walk:
     """The way back from the end of a branch, one cycle after the other."""
 
@@ -156,7 +163,7 @@ class Walk:
             self.next = cycle.parent
 
 
-class Storage(WholeUser, Health, Forgetting, JobStorage):
+class Storage(WholeUser, Health, Forgetting, JobStorage, SheetStorage):
     """Documents, vectors, journal and transcript of all users.
 
     Every method that names a space or a user touches nothing of another one. All raise StorageFailed when
@@ -309,12 +316,20 @@ class Storage(WholeUser, Health, Forgetting, JobStorage):
 
     @abstractmethod
     async def amend_cycle(
-        self, user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False
+        self,
+        user: str,
+        id: str,
+        change: Callable[[Cycle], Cycle],
+        *,
+        tip: bool = False,
+        anew: bool = False,
     ) -> Amended | None:
         """Replaces a cycle by `change` of it, atomically; None when it is unknown.
 
         `change` must be pure: it may be called again when another writer was faster. With `tip` the cycle
         becomes the end of its chat's live branch, in the same transaction where there are transactions.
+        Where only what formation made of a closed cycle changes (`same_words`), it keeps its number and its
+        vectors, unless `anew`.
         """
 
     @abstractmethod
@@ -331,15 +346,16 @@ class Storage(WholeUser, Health, Forgetting, JobStorage):
     async def cycle_feed(self, user: str, after: int, *, model: str | None) -> CycleFeed:
         """What happened to the user's closed cycles after change `after`; 0: all of them.
 
-        Closing a cycle and every later amendment takes the next number of a counter of the user's own, with
-        the amendment itself, so that no reader sees a number before all smaller ones. Numbers may have gaps.
+        Closing a cycle and every later amendment of its words takes the next number of a counter of the
+        user's own, with the amendment itself, so that no reader sees a number before all smaller ones.
+        Numbers may have gaps.
         """
 
     @abstractmethod
     async def keep_message_vectors(self, user: str, vectors: Sequence[MessageVector]) -> None:
         """Keeps vectors of texts of the user's cycles, each once; those of unknown cycles are dropped.
 
-        Amending a cycle drops its vectors: they are made again from what it says then.
+        Amending a cycle's words drops its vectors: they are made again from what it says then.
         """
 
     @abstractmethod

@@ -26,6 +26,10 @@ class Census:
     cycles: int
     changes: int
     """Rows of the journal."""
+    sheets: Mapping[str, int]
+    """Kind → how many; dropped ones do not count."""
+    pending: int
+    """Cycles whose formation is pending."""
     bytes: int
     """Of the user's own documents and vectors, without what the database adds."""
     database_bytes: int | None

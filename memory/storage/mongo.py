@@ -30,6 +30,7 @@ from thoughtcycle.memory.storage import (
     mongo_jobs,
     mongo_memories,
     mongo_reembedding,
+    mongo_sheets,
     mongo_transcript,
     mongo_users,
 )
@@ -39,6 +40,7 @@ from thoughtcycle.memory.storage.forgetting import Epochs
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
 from thoughtcycle.memory.storage.mongo_schema import migrate
+from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
 from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.prompts.errors import InputRefused
 
@@ -178,9 +180,15 @@ class MongoStorage(Storage):
         return await self._run(mongo_transcript.path(self._db, user, chat, tip, limit))
 
     async def amend_cycle(
-        self, user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False
+        self,
+        user: str,
+        id: str,
+        change: Callable[[Cycle], Cycle],
+        *,
+        tip: bool = False,
+        anew: bool = False,
     ) -> Amended | None:
-        work = mongo_transcript.amend_cycle(self._db, user, id, change, tip, self._place)
+        work = mongo_transcript.amend_cycle(self._db, user, id, change, tip, anew, self._place)
         return await self._write(work, self._transcripts.setdefault(user, asyncio.Lock()))
 
     async def open_cycles(
@@ -228,6 +236,28 @@ class MongoStorage(Storage):
         self, users: Collection[str], states: Collection[JobState], *, limit: int | None = None
     ) -> list[Job]:
         return await self._run(mongo_jobs.listing(self._db, users, states, limit))
+
+    async def sheets(self, user: str, names: Sequence[SheetName]) -> list[Sheet]:
+        return await self._run(mongo_sheets.sheets(self._db, user, names))
+
+    async def put_sheet(
+        self, user: str, name: SheetName, document: str, *, before: int, at: datetime
+    ) -> bool:
+        return await self._write(
+            self._late(user, mongo_sheets.put(self._db, user, name, document, before, at))
+        )
+
+    async def drop_sheet(self, user: str, name: SheetName, *, at: datetime) -> None:
+        await self._write(self._late(user, mongo_sheets.drop(self._db, user, name, at)))
+
+    async def sheet_page(self, user: str, kind: SheetKind, *, limit: int, offset: int) -> list[Sheet]:
+        return await self._run(mongo_sheets.page(self._db, user, kind, limit, offset))
+
+    async def pending_cycles(self, user: str | None, *, limit: int) -> list[Cycle]:
+        return await self._run(mongo_sheets.pending_cycles(self._db, user, limit))
+
+    async def pending_users(self, *, limit: int) -> list[str]:
+        return await self._run(mongo_sheets.pending_users(self._db, limit))
 
     async def strangers(
         self, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]

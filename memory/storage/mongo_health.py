@@ -20,6 +20,7 @@ _OWNERS = {
     "conversations": "user_id",
     "cycles": "user_id",
     "message_vectors": "user_id",
+    "sheets": "user_id",
 }
 """Collection → the field that names the user."""
 
@@ -70,6 +71,7 @@ async def census(db: Database, user: str) -> Census:
     shown = {"status": 1, "kind": 1}
     query = {"memoriesId": escaped(user), "status": {"$ne": PROVISIONAL}}
     kinds = Counter([(one["status"], one["kind"]) async for one in db.memories.find(query, shown)])
+    kept = {"user_id": escaped(user), "document": {"$ne": None}}
     sizes: dict[str, list[int]] = {}
     options = bson.CodecOptions(document_class=RawBSONDocument)
     for collection, field in _OWNERS.items():
@@ -80,6 +82,8 @@ async def census(db: Database, user: str) -> Census:
         chats=len(sizes["conversations"]),
         cycles=len(sizes["cycles"]),
         changes=len(sizes["journal"]),
+        sheets=Counter([one["kind"] async for one in db.sheets.find(kept, {"kind": 1})]),
+        pending=await db.cycles.count_documents({"user_id": escaped(user), "formation": "pending"}),
         bytes=sum(map(sum, sizes.values())),
         database_bytes=await _database_bytes(db),
     )

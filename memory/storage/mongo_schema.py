@@ -49,6 +49,13 @@ MIGRATIONS: Sequence[Sequence[Index]] = (
         Index("memories", ("status",), only={"status": "hidden"}),
         Index("tombstones", ("user_id",)),
     ),
+    (
+        Index("sheets", ("chat_id",), unique=True, only={"chat_id": {"$type": "string"}}),
+        Index("sheets", ("user_id",)),
+        Index("sheets", ("user_id", "kind", "updated_at")),
+        Index("cycles", ("formation",), only={"formation": "pending"}),
+        Index("cycles", ("formation", "user_id", "opened"), only={"formation": "pending"}),
+    ),
 )
 
 

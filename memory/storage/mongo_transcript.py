@@ -5,17 +5,18 @@ numbered in the order in which readers see them, and the end of a chat's live br
 """
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base import Amended, Conflict, CycleFeed, Walk
+from thoughtcycle.memory.storage.base import Amended, Conflict, CycleFeed, Walk, same_words
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
 from thoughtcycle.memory.storage.mongo_epochs import refuse_late
 from thoughtcycle.memory.storage.mongo_ledger import Ledger, Log, base, find_in, insert_new, only_duplicates
+from thoughtcycle.memory.storage.sheet_port import stored_time
 
 
 async def claim(
@@ -116,7 +117,13 @@ async def path(db: Database, user: str, chat: str, tip: str, limit: int) -> list
 
 
 async def amend_cycle(
-    db: Database, user: str, id: str, change: Callable[[Cycle], Cycle], tip: bool, place: str
+    db: Database,
+    user: str,
+    id: str,
+    change: Callable[[Cycle], Cycle],
+    tip: bool,
+    anew: bool,
+    place: str,
 ) -> Amended | None:
     """See Storage.amend_cycle."""
 
@@ -124,12 +131,18 @@ async def amend_cycle(
         found = await db.cycles.find_one(_key(user, id))
         if found is None:
             return [], None
-        cycle = change(_cycle(found))
-        document = _document(cycle, found["version"] + 1, number + 1 if cycle.closed else None)
+        known = _cycle(found)
+        cycle, version = change(known), found["version"] + 1
+        chat = await db.conversations.find_one({"chat_id": found["chat_id"]}, {"tip": 1})
+        amended = Amended(cycle, unescaped(chat["tip"]) if chat else None)
+        if not (tip or anew) and same_words(known, cycle):
+            if cycle == known:
+                return [], amended
+            document = _document(cycle, version, found["number"], worded=_worded(found))
+        else:
+            document = _document(cycle, version, number + 1 if cycle.closed else None)
         moved = _tip(cycle, number + 1) if tip else None
-        entry = {"document": document, "before": found["version"], "tip": moved}
-        chat = await db.conversations.find_one({"chat_id": document["chat_id"]}, {"tip": 1})
-        return [entry], Amended(cycle, unescaped(chat["tip"]) if chat else None)
+        return [{"document": document, "before": found["version"], "tip": moved}], amended
 
     return await TRANSCRIPTS.write(db, user, plan, place)
 
@@ -173,7 +186,7 @@ async def cycle_feed(db: Database, user: str, after: int, model: str | None) -> 
     }
     vectors: list[MessageVector] = []
     if model is not None:
-        versions = {cycle["_id"]: cycle["version"] for cycle in found}
+        versions = {cycle["_id"]: _worded(cycle) for cycle in found}
         own = {"user_id": escaped(user), "model": escaped(model)}
         async for one in find_in(db.message_vectors, own, "cycle", list(versions)):
             if one["version"] == versions[one["cycle"]]:
@@ -182,7 +195,7 @@ async def cycle_feed(db: Database, user: str, after: int, model: str | None) -> 
 
 
 async def keep_message_vectors(db: Database, user: str, vectors: Sequence[MessageVector]) -> None:
-    """See Storage.keep_message_vectors. A vector counts while its cycle has the version it was made for."""
+    """See Storage.keep_message_vectors. A vector counts while its cycle has the words it was made for."""
     versions = await _versions(db, user, vectors)
     updates = [_kept(user, vector, versions[vector.cycle]) for vector in vectors if vector.cycle in versions]
     if not updates:
@@ -198,8 +211,13 @@ async def keep_message_vectors(db: Database, user: str, vectors: Sequence[Messag
 
 async def _versions(db: Database, user: str, vectors: Sequence[MessageVector]) -> dict[str, int]:
     ids = [escaped(vector.cycle) for vector in vectors]
-    found = find_in(db.cycles, {"user_id": escaped(user)}, "_id", ids, {"version": 1})
-    return {unescaped(cycle["_id"]): cycle["version"] async for cycle in found}
+    found = find_in(db.cycles, {"user_id": escaped(user)}, "_id", ids, {"version": 1, "worded": 1})
+    return {unescaped(cycle["_id"]): _worded(cycle) async for cycle in found}
+
+
+def _worded(cycle: Document) -> int:
+    """The version of a stored cycle that gave it its words; those kept earlier do not tell."""
+    return int(cycle.get("worded", cycle["version"]))
 
 
 def _kept(user: str, vector: MessageVector, version: int) -> UpdateOne:
@@ -227,7 +245,7 @@ async def _carry_out(db: Database, log: Log) -> None:
         else:
             await db.cycles.replace_one({"_id": id, "version": entry["before"]}, document)
             if document["number"] is not None:
-                await _drop_vectors(db, id, document["version"])
+                await _drop_vectors(db, id, _worded(document))
         if (tip := entry["tip"]) is not None:
             chat = {"chat_id": document["chat_id"], "user_id": log.owner, "tipped": {"$lt": tip["tipped"]}}
             await db.conversations.update_one(chat, {"$set": tip})
@@ -254,13 +272,16 @@ def _key(user: str, id: str) -> Document:
     return {"_id": escaped(id), "user_id": escaped(user)}
 
 
-def _document(cycle: Cycle, version: int, number: int | None) -> Document:
+def _document(cycle: Cycle, version: int, number: int | None, *, worded: int | None = None) -> Document:
+    """`worded`: the version that gave it its words; None: this one."""
     names = {"_id": cycle.id, "user_id": cycle.user, "chat_id": cycle.chat, "parent": cycle.parent}
-    state = {"open": not cycle.closed, "heartbeat": cycle.heartbeat.timestamp()}
+    state = {"open": not cycle.closed, "heartbeat": cycle.heartbeat.timestamp(), "formation": cycle.formation}
     return {
         **escaped(names),
         **state,
+        "opened": cycle.opened_at.timestamp(),
         "version": version,
+        "worded": version if worded is None else worded,
         "number": number,
         "document": cycle.model_dump_json(),
     }
@@ -268,8 +289,3 @@ def _document(cycle: Cycle, version: int, number: int | None) -> Document:
 
 def _cycle(found: Document) -> Cycle:
     return Cycle.model_validate_json(found["document"])
-
-
-def stored_time(at: datetime) -> str:
-    """In UTC and always equally long, so that texts sort as times do."""
-    return at.astimezone(UTC).isoformat(timespec="microseconds")

@@ -7,7 +7,8 @@ from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES, PROVISIONAL
 from thoughtcycle.memory.storage.mongo_documents import escaped, journal_record, memory_record
 from thoughtcycle.memory.storage.mongo_ledger import find_in
-from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS, claim, conversation, stored_time
+from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS, claim, conversation
+from thoughtcycle.memory.storage.sheet_port import stored_time
 
 
 async def conversations(db: Database, user: str, after: str | None, limit: int) -> list[Conversation]:

@@ -29,6 +29,7 @@ from thoughtcycle.memory.storage import (
     sqlite_jobs,
     sqlite_memories,
     sqlite_reembedding,
+    sqlite_sheets,
     sqlite_transcript,
     sqlite_users,
 )
@@ -36,6 +37,7 @@ from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, St
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.forgetting import Epochs
 from thoughtcycle.memory.storage.health import Census, CycleState
+from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
 from thoughtcycle.memory.storage.wal import use_wal
 from thoughtcycle.memory.tombstones import Tombstone
@@ -181,9 +183,15 @@ class SqliteStorage(Storage):
         return await self._read(sqlite_transcript.path, user, chat, tip, limit)
 
     async def amend_cycle(
-        self, user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False
+        self,
+        user: str,
+        id: str,
+        change: Callable[[Cycle], Cycle],
+        *,
+        tip: bool = False,
+        anew: bool = False,
     ) -> Amended | None:
-        return await self._write(sqlite_transcript.amend_cycle, user, id, change, tip)
+        return await self._write(sqlite_transcript.amend_cycle, user, id, change, tip, anew)
 
     async def open_cycles(
         self, *, user: str | None = None, chat: str | None = None, before: datetime | None = None
@@ -230,6 +238,26 @@ class SqliteStorage(Storage):
         self, users: Collection[str], states: Collection[JobState], *, limit: int | None = None
     ) -> list[Job]:
         return await self._read(sqlite_jobs.listing, users, states, limit)
+
+    async def sheets(self, user: str, names: Sequence[SheetName]) -> list[Sheet]:
+        return await self._read(sqlite_sheets.sheets, user, names)
+
+    async def put_sheet(
+        self, user: str, name: SheetName, document: str, *, before: int, at: datetime
+    ) -> bool:
+        return await self._late(user, sqlite_sheets.put, user, name, document, before, at)
+
+    async def drop_sheet(self, user: str, name: SheetName, *, at: datetime) -> None:
+        await self._late(user, sqlite_sheets.drop, user, name, at)
+
+    async def sheet_page(self, user: str, kind: SheetKind, *, limit: int, offset: int) -> list[Sheet]:
+        return await self._read(sqlite_sheets.page, user, kind, limit, offset)
+
+    async def pending_cycles(self, user: str | None, *, limit: int) -> list[Cycle]:
+        return await self._read(sqlite_sheets.pending_cycles, user, limit)
+
+    async def pending_users(self, *, limit: int) -> list[str]:
+        return await self._read(sqlite_sheets.pending_users, limit)
 
     async def strangers(
         self, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]

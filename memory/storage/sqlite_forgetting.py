@@ -15,6 +15,7 @@ OWNED = {
     "cycles": "user",
     "conversations": "user",
     "jobs": "user",
+    "sheets": "user",
     "tombstones": "user",
     "erasure_keys": "user",
 }

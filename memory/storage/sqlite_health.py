@@ -17,6 +17,7 @@ _BYTES = (
     "SELECT sum(length(CAST(text AS BLOB)) + length(data)) FROM vectors WHERE space = ?",
     "SELECT sum(length(CAST(before AS BLOB))) FROM journal WHERE space = ?",
     "SELECT sum(length(CAST(document AS BLOB))) FROM cycles WHERE user = ?",
+    "SELECT sum(length(CAST(document AS BLOB))) FROM sheets WHERE user = ?",
     "SELECT sum(length(data)) FROM message_vectors JOIN cycles ON cycles.id = cycle WHERE user = ?",
 )
 
@@ -37,8 +38,14 @@ def mend(db: sqlite3.Connection) -> None:
 
 def users(db: sqlite3.Connection) -> list[str]:
     """See Health.users."""
-    parts = ("space FROM memories", "space FROM vectors", "space FROM journal", "user FROM conversations")
-    rows = db.execute(" UNION ".join(f"SELECT {part}" for part in (*parts, "user FROM cycles")))
+    parts: tuple[str, ...] = (
+        "space FROM memories",
+        "space FROM vectors",
+        "space FROM journal",
+        "user FROM conversations",
+    )
+    parts += ("user FROM cycles", "user FROM sheets")
+    rows = db.execute(" UNION ".join(f"SELECT {part}" for part in parts))
     return sorted(row[0] for row in rows)
 
 
@@ -51,12 +58,15 @@ def census(db: sqlite3.Connection, user: str) -> Census:
     kind = "json_extract(document, '$.kind')"
     query = f"SELECT status, {kind}, count(*) FROM memories WHERE space = ? GROUP BY 1, 2"
     kinds = db.execute(query, (user,))
+    sheets = "SELECT kind, count(*) FROM sheets WHERE user = ? AND document IS NOT NULL GROUP BY kind"
     pages = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")]
     return Census(
         memories={(status, kind): number for status, kind, number in kinds},
         chats=count("SELECT count(*) FROM conversations WHERE user = ?"),
         cycles=count("SELECT count(*) FROM cycles WHERE user = ?"),
         changes=count("SELECT count(*) FROM journal WHERE space = ?"),
+        sheets=dict(db.execute(sheets, (user,)).fetchall()),
+        pending=count("SELECT count(*) FROM cycles WHERE user = ? AND pending IS NOT NULL"),
         bytes=sum(map(count, _BYTES)),
         database_bytes=pages[0] * pages[1],
     )

@@ -134,6 +134,25 @@ MIGRATIONS: Sequence[str] = (
     """
     ALTER TABLE forgotten ADD COLUMN at TEXT;
     """,
+    """
+    CREATE TABLE sheets (
+        user TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        id TEXT NOT NULL,
+        revision INTEGER NOT NULL,
+        updated TEXT NOT NULL,
+        document TEXT,
+        PRIMARY KEY (user, kind, id)
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX sheets_chat ON sheets (id) WHERE kind = 'conversation';
+    CREATE INDEX sheets_updated ON sheets (user, kind, updated);
+
+    ALTER TABLE cycles ADD COLUMN pending REAL;
+    UPDATE cycles SET pending = (julianday(json_extract(document, '$.opened_at')) - 2440587.5) * 86400.0
+        WHERE json_extract(document, '$.formation') = 'pending';
+    CREATE INDEX cycles_pending ON cycles (pending, number, user) WHERE pending IS NOT NULL;
+    CREATE INDEX cycles_pending_user ON cycles (user, pending, number) WHERE pending IS NOT NULL;
+    """,
 )
 
 

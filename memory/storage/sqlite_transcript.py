@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Walk
+from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Walk, same_words
 from thoughtcycle.memory.storage.sqlite_memories import forgotten
 
 _CHUNK = 500
@@ -42,8 +42,8 @@ def add_cycle(db: sqlite3.Connection, cycle: Cycle) -> Cycle:
     if (known := get_cycle(db, cycle.user, cycle.id)) is not None:
         return known
     db.execute(
-        "INSERT INTO cycles (open, heartbeat, document, number, id, user, chat, parent) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO cycles (open, heartbeat, document, pending, number, id, user, chat, parent) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*_state(cycle), _number(db, cycle), cycle.id, cycle.user, cycle.chat, cycle.parent),
     )
     return cycle
@@ -92,15 +92,21 @@ def path(db: sqlite3.Connection, user: str, chat: str, tip: str, limit: int) -> 
 
 
 def amend_cycle(
-    db: sqlite3.Connection, user: str, id: str, change: Callable[[Cycle], Cycle], tip: bool
+    db: sqlite3.Connection, user: str, id: str, change: Callable[[Cycle], Cycle], tip: bool, anew: bool
 ) -> Amended | None:
     """See Storage.amend_cycle."""
     if (known := get_cycle(db, user, id)) is None:
         return None
     cycle = change(known)
     chat = conversation(db, cycle.chat)
+    amended = Amended(cycle, chat.tip if chat else None)
+    if not (tip or anew) and same_words(known, cycle):
+        if cycle != known:
+            query = "UPDATE cycles SET open = ?, heartbeat = ?, document = ?, pending = ?"
+            db.execute(f"{query} WHERE id = ? AND user = ?", (*_state(cycle), id, user))
+        return amended
     db.execute(
-        "UPDATE cycles SET open = ?, heartbeat = ?, document = ?, number = ?, parent = ? "
+        "UPDATE cycles SET open = ?, heartbeat = ?, document = ?, pending = ?, number = ?, parent = ? "
         "WHERE id = ? AND user = ?",
         (*_state(cycle), _number(db, cycle), cycle.parent, id, user),
     )
@@ -108,11 +114,12 @@ def amend_cycle(
         db.execute("DELETE FROM message_vectors WHERE cycle = ?", (id,))
     if tip:
         _make_tip(db, cycle)
-    return Amended(cycle, chat.tip if chat else None)
+    return amended
 
 
-def _state(cycle: Cycle) -> tuple[bool, float, str]:
-    return not cycle.closed, cycle.heartbeat.timestamp(), cycle.model_dump_json()
+def _state(cycle: Cycle) -> tuple[bool, float, str, float | None]:
+    pending = cycle.opened_at.timestamp() if cycle.formation == "pending" else None
+    return not cycle.closed, cycle.heartbeat.timestamp(), cycle.model_dump_json(), pending
 
 
 def _number(db: sqlite3.Connection, cycle: Cycle) -> int | None:

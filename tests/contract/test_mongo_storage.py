@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from support.databases import new_database
+from support.sheet_conformance import SheetConformance
 from support.storage_conformance import StorageConformance
 from support.transcript_conformance import TranscriptConformance
 from support.whole_user_conformance import WholeUserConformance
 from thoughtcycle.memory.storage.mongo import MongoStorage
 
 
-class TestMongoStorage(StorageConformance, TranscriptConformance, WholeUserConformance):
+class TestMongoStorage(StorageConformance, TranscriptConformance, WholeUserConformance, SheetConformance):
     @pytest.fixture
     async def storage(self, mongodb_url: str) -> AsyncIterator[MongoStorage]:
         async with MongoStorage.open(new_database(mongodb_url), "MongoDB") as storage:

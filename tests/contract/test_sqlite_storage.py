@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from support.sheet_conformance import SheetConformance
 from support.storage_conformance import StorageConformance
 from support.transcript_conformance import TranscriptConformance
 from support.whole_user_conformance import WholeUserConformance
 from thoughtcycle.memory.storage.sqlite import SqliteStorage
 
 
-class TestSqliteStorage(StorageConformance, TranscriptConformance, WholeUserConformance):
+class TestSqliteStorage(StorageConformance, TranscriptConformance, WholeUserConformance, SheetConformance):
     @pytest.fixture
     async def storage(self, tmp_path: Path) -> AsyncIterator[SqliteStorage]:
         async with SqliteStorage.open(tmp_path / "memory.db") as storage:

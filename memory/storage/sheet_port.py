@@ -1,0 +1,68 @@
+"""The part of the port that keeps what formation makes beside cycles: sheets, and what still waits for it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from thoughtcycle.memory.records import Cycle
+
+SheetKind = Literal["conversation", "profile", "settings"]
+SheetName = tuple[SheetKind, str]
+"""Kind and id: of a conversation the chat's, else ''."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A document of a user's, one of each kind and id."""
+
+    user: str
+    kind: SheetKind
+    id: str
+    revision: int
+    """Number of writes; goes on where the sheet was dropped."""
+    updated: datetime
+    document: str | None
+    """JSON; None where it was dropped."""
+
+
+class SheetStorage(ABC):
+    """Keeps sheets; which of several writers gets its way is decided by the revision."""
+
+    @abstractmethod
+    async def sheets(self, user: str, names: Sequence[SheetName]) -> list[Sheet]:
+        """The sheets with these names, in any order, dropped ones too; in one go."""
+
+    @abstractmethod
+    async def put_sheet(
+        self, user: str, name: SheetName, document: str, *, before: int, at: datetime
+    ) -> bool:
+        """Stores a sheet as revision `before` + 1; False, and nothing changed, when it is not at `before`.
+
+        A sheet that was never stored is at 0. A conversation sheet is of one user only: another's is False.
+        """
+
+    @abstractmethod
+    async def drop_sheet(self, user: str, name: SheetName, *, at: datetime) -> None:
+        """Empties a sheet, stored or not, as its next revision: who read it before writes nothing back."""
+
+    @abstractmethod
+    async def sheet_page(self, user: str, kind: SheetKind, *, limit: int, offset: int) -> list[Sheet]:
+        """The user's sheets of a kind, the last updated first; dropped ones are left out."""
+
+    @abstractmethod
+    async def pending_cycles(self, user: str | None, *, limit: int) -> list[Cycle]:
+        """Cycles whose formation is pending, of a user or (None) of all, the one opened first first.
+
+        None of all users is for those who look after the database, never for a user.
+        """
+
+    @abstractmethod
+    async def pending_users(self, *, limit: int) -> list[str]:
+        """Users who have such cycles, the one whose oldest waits longest first."""
+
+
+def stored_time(at: datetime) -> str:
+    """In UTC and always equally long, so that texts sort as times do."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,75 @@
+"""Sheets and pending cycles in SQLite: plain functions of a connection, each run as one transaction."""
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+
+from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName, stored_time
+
+_FIELDS = "user, kind, id, revision, updated, document"
+_CHUNK = 200
+
+
+def sheets(db: sqlite3.Connection, user: str, names: Sequence[SheetName]) -> list[Sheet]:
+    """See SheetStorage.sheets."""
+    found: list[Sheet] = []
+    for start in range(0, len(names), _CHUNK):
+        some = names[start : start + _CHUNK]
+        marks = ", ".join(["(?, ?)"] * len(some))
+        query = f"SELECT {_FIELDS} FROM sheets WHERE user = ? AND (kind, id) IN (VALUES {marks})"
+        found += [_sheet(row) for row in db.execute(query, (user, *(part for name in some for part in name)))]
+    return found
+
+
+def put(db: sqlite3.Connection, user: str, name: SheetName, document: str, before: int, at: datetime) -> bool:
+    """See SheetStorage.put_sheet."""
+    values = (before + 1, stored_time(at), document, user, *name)
+    if before:
+        query = (
+            "UPDATE sheets SET revision = ?, updated = ?, document = ? WHERE user = ? AND kind = ? AND id = ?"
+        )
+        return bool(db.execute(f"{query} AND revision = ?", (*values, before)).rowcount)
+    query = (
+        "INSERT OR IGNORE INTO sheets (revision, updated, document, user, kind, id) VALUES (?, ?, ?, ?, ?, ?)"
+    )
+    return bool(db.execute(query, values).rowcount)
+
+
+def drop(db: sqlite3.Connection, user: str, name: SheetName, at: datetime) -> None:
+    """See SheetStorage.drop_sheet."""
+    db.execute(
+        "INSERT INTO sheets (revision, updated, document, user, kind, id) VALUES (1, ?, NULL, ?, ?, ?) "
+        "ON CONFLICT (user, kind, id) DO UPDATE SET "
+        "revision = revision + 1, updated = excluded.updated, document = NULL",
+        (stored_time(at), user, *name),
+    )
+
+
+def page(db: sqlite3.Connection, user: str, kind: SheetKind, limit: int, offset: int) -> list[Sheet]:
+    """See SheetStorage.sheet_page."""
+    query = (
+        f"SELECT {_FIELDS} FROM sheets WHERE user = ? AND kind = ? AND document IS NOT NULL "
+        "ORDER BY updated DESC, id LIMIT ? OFFSET ?"
+    )
+    return [_sheet(row) for row in db.execute(query, (user, kind, limit, offset))]
+
+
+def pending_cycles(db: sqlite3.Connection, user: str | None, limit: int) -> list[Cycle]:
+    """See SheetStorage.pending_cycles."""
+    own, values = ("", ()) if user is None else ("AND user = ?", (user,))
+    query = f"SELECT document FROM cycles WHERE pending IS NOT NULL {own} ORDER BY pending, number LIMIT ?"
+    return [Cycle.model_validate_json(row[0]) for row in db.execute(query, (*values, limit))]
+
+
+def pending_users(db: sqlite3.Connection, limit: int) -> list[str]:
+    """See SheetStorage.pending_users."""
+    query = (
+        "SELECT user FROM cycles WHERE pending IS NOT NULL GROUP BY user ORDER BY min(pending), user LIMIT ?"
+    )
+    return [str(row[0]) for row in db.execute(query, (limit,))]
+
+
+def _sheet(row: tuple[str, SheetKind, str, int, str, str | None]) -> Sheet:
+    user, kind, id, revision, updated, document = row
+    return Sheet(user, kind, id, revision, datetime.fromisoformat(updated), document)
