@@ -1,9 +1,8 @@
 """What formation keeps beside cycles: the memory of a chat, the profile, and the user's settings."""
 
-from datetime import datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from thoughtcycle.memory.judgement import CriticalDatum, Mood, PreservedData
 from thoughtcycle.memory.kinds import Frozen
@@ -13,7 +12,7 @@ class OldCycle(Frozen):
     """A cycle that left the recent window, as its summary (CM-3)."""
 
     cycle_id: str
-    timestamp: datetime
+    timestamp: AwareDatetime
     summary: str
     preserved_data: PreservedData = PreservedData()
     original_word_count: int
@@ -29,8 +28,8 @@ class Period(Frozen):
     """Old cycles rolled up into one summary (CM-6)."""
 
     cycle_ids: tuple[str, ...]
-    since: datetime
-    until: datetime
+    since: AwareDatetime
+    until: AwareDatetime
     summary: str
     word_count: int
     importance: int = 0
@@ -41,7 +40,7 @@ class LedgerEntry(Frozen):
     """The preserved data of a cycle whose summary was compressed; the ledger only grows (CM-6)."""
 
     cycle_id: str
-    timestamp: datetime
+    timestamp: AwareDatetime
     preserved_data: PreservedData
 
 
@@ -70,12 +69,12 @@ class ConversationMemory(Frozen):
     total_cycles: int = 0
     total_word_count: int = 0
     """Words of recent cycles, old summaries, periods and working summary (CM-5)."""
-    last_compression: datetime | None = None
+    last_compression: AwareDatetime | None = None
     compression_count: int = 0
     stuck: bool = False
     """The recent cycles alone exceed the target of compression: not tried again until something changes."""
-    created_at: datetime
-    updated_at: datetime
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
 
 
 class ProfileEntry(Frozen):
@@ -88,8 +87,8 @@ class ProfileEntry(Frozen):
     observations: int = 1
     cycles: tuple[str, ...] = ()
     """The last cycles that it rests on."""
-    created: datetime
-    updated: datetime
+    created: AwareDatetime
+    updated: AwareDatetime
 
 
 class Profile(Frozen):

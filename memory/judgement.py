@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal, get_args
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from thoughtcycle.memory.kinds import Frozen, Kind, Layer, Role
 
@@ -36,7 +36,7 @@ class CriticalDatum(Frozen):
     text: str
     """The clause as it was said, with its amounts and dates."""
     cycle: str
-    at: datetime
+    at: AwareDatetime
     values: tuple[str, ...] = ()
     """Its numbers and dates, normalised."""
 

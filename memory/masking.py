@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
+from thoughtcycle.memory.blotting import HIDDEN as HIDDEN
+from thoughtcycle.memory.blotting import blotted_judgement
 from thoughtcycle.memory.erasure import Trace, stems
 from thoughtcycle.memory.matching import (
     Span,
@@ -19,8 +21,6 @@ from thoughtcycle.memory.matching import (
 from thoughtcycle.memory.records import Cycle, CycleMessage, JournalEntry, MemoryRecord, Step, Variant
 from thoughtcycle.memory.seeking import everywhere
 
-HIDDEN = "[…]"
-"""What stands in place of words that are hidden or erased."""
 _MARKS = ("action", "status", "found", "tokens")
 """Of a step what is no text."""
 DELETE = "MemoryDelete"
@@ -53,7 +53,7 @@ class Mask:
         """`cycle` as it may be read: what was told in it, shown in it or deleted by it concerns it most."""
         if not self.traces:
             return cycle
-        near = _Near(self, cycle)
+        near = Near(self, ties(self, cycle))
         changed = cycle.model_copy(
             update={
                 "message": near.message(cycle.message),
@@ -62,6 +62,8 @@ class Mask:
                     (execution, near.step(step), near.answer(text) if text is not None else None)
                     for execution, step, text in cycle.progress
                 ),
+                "judgement": cycle.judgement
+                and blotted_judgement(cycle.judgement, near.at(cycle.message.at)),
             }
         )
         return cycle if changed == cycle else changed
@@ -134,18 +136,64 @@ def _steps(cycle: Cycle) -> Iterator[Step]:
         yield step
 
 
-class _Near:
-    """What of a mask concerns one cycle, and how."""
+@dataclass(frozen=True)
+class Ties:
+    """What a cycle, or several, have to do with memories, by their ids."""
 
-    def __init__(self, whole: Mask, cycle: Cycle) -> None:
-        shown = shown_in(cycle)
-        deleted = deleted_in(cycle) | {one.memory for one in whole.traces if cycle.id in one.requests}
+    told: frozenset[str]
+    deleted: frozenset[str]
+    """It asked for their deletion."""
+    shown: frozenset[str]
+    began: datetime | None = None
+    """When the cycle was opened; None: not known, or several."""
+
+    def __or__(self, other: "Ties") -> "Ties":
+        """Those of both."""
+        return Ties(self.told | other.told, self.deleted | other.deleted, self.shown | other.shown)
+
+
+def ties(mask: Mask, cycle: Cycle) -> Ties:
+    """What `cycle` has to do with the memories of `mask`."""
+    asked = {one.memory for one in mask.traces if cycle.id in one.requests}
+    told = frozenset(one.memory for one in mask.traces if cycle.id in one.sources)
+    return Ties(told, deleted_in(cycle) | asked, shown_in(cycle), cycle.opened_at)
+
+
+class Near:
+    """What of a mask concerns something said, and how."""
+
+    def __init__(self, whole: Mask, tied: Ties) -> None:
         self._all = whole.traces
-        self._began = cycle.opened_at
-        self._ids = {one.memory for one in whole.traces if cycle.id in one.sources} | shown | deleted
-        self._told = [one for one in whole.traces if cycle.id in one.sources]
-        self._deleted = [one for one in whole.traces if one.memory in deleted]
+        self._began = tied.began
+        self._ids = tied.told | tied.shown | tied.deleted
+        self._told = [one for one in whole.traces if one.memory in tied.told]
+        self._deleted = [one for one in whole.traces if one.memory in tied.deleted]
         self._about = [one for one in whole.traces if one.memory in self._ids]
+
+    def at(self, at: datetime | None) -> "Derived":
+        """What it takes out of what was made of something said then."""
+        return Derived(self, at)
+
+    def derived(self, text: str, at: datetime | None) -> str:
+        """A text, such as a summary, that was made of what was said at `at`."""
+        spans = [*everywhere(tokens(text), self._since(at)), *_about(text, self._about)]
+        if HIDDEN not in text:  # once done it is not done again
+            spans += [span for one in self._told for span in source_spans(text, one)]
+            spans += [span for one in self._deleted for span in _request(text, one)]
+        return _blotted(text, spans)
+
+    def keeps(self, text: str, at: datetime | None) -> bool:
+        """Whether a value that was taken from something said at `at` may stay."""
+        if everywhere(tokens(text), self._since(at)) or _about(text, self._about):
+            return False
+        wanted = key(text)
+        told = (words for one in (*self._told, *self._deleted) for words in one.told)
+        return not wanted.strip() or not any(wanted in key(words) for words in told)
+
+    @property
+    def memories(self) -> frozenset[str]:
+        """Ids of the memories that are looked for."""
+        return frozenset(one.memory for one in self._all)
 
     def message(self, message: CycleMessage) -> CycleMessage:
         """What the user said."""
@@ -189,8 +237,29 @@ class _Near:
 
     def _since(self, at: datetime | None) -> list[Trace]:
         """What is looked for in something said at `at`: a cycle answers with what it knew as it began."""
-        since = at and min(at, self._began)
+        since = min(at, self._began) if at and self._began else at
         return [one for one in self._all if since is None or since <= one.until or one.memory in self._ids]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """`Near` for what was made of something said at one time."""
+
+    near: Near
+    said: datetime | None
+
+    @property
+    def memories(self) -> frozenset[str]:
+        """Ids of the memories that are looked for."""
+        return self.near.memories
+
+    def text(self, text: str) -> str:
+        """A text as it may be read."""
+        return self.near.derived(text, self.said) if text else text
+
+    def keeps(self, text: str) -> bool:
+        """Whether a value may stay."""
+        return self.near.keeps(text, self.said)
 
 
 def _with_text(message: CycleMessage, text: str) -> CycleMessage:

@@ -87,7 +87,10 @@ class Masks:
         if known is None:
             rows = await self._storage.journal(user, memory=record.id)
             former = [row.before for row in rows if row.before is not None]  # what was corrected goes too
-            known = await asyncio.to_thread(trace, record, until=record.updated, former=former)
+            asked = [row.cycle for row in rows if row.op == "hide" and row.cycle is not None]
+            known = await asyncio.to_thread(
+                trace, record, until=record.updated, former=former, requests=asked
+            )
             self._traces[place] = known
             while len(self._traces) > MOST_TRACES:
                 self._traces.popitem(last=False)

@@ -42,6 +42,7 @@ from thoughtcycle.memory.records import (
     utc_now,
 )
 from thoughtcycle.memory.reembedding import Reembedding
+from thoughtcycle.memory.sheets import SheetKeeping
 from thoughtcycle.memory.shelf import BUDGET
 from thoughtcycle.memory.snapshots import Snapshots
 from thoughtcycle.memory.storage.base import Write
@@ -59,7 +60,7 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Reembedding):
+class Memory(Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Reembedding, SheetKeeping):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.

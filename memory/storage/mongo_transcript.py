@@ -217,7 +217,7 @@ async def _versions(db: Database, user: str, vectors: Sequence[MessageVector]) -
 
 def _worded(cycle: Document) -> int:
     """The version of a stored cycle that gave it its words; those kept earlier do not tell."""
-    return int(cycle.get("worded", cycle["version"]))
+    return int(cycle["worded"] if "worded" in cycle else cycle["version"])
 
 
 def _kept(user: str, vector: MessageVector, version: int) -> UpdateOne:

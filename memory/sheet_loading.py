@@ -1,0 +1,120 @@
+"""Stored sheets as records and back: what is wrong in one is told, wrong word counts are put right (pure)."""
+
+import json
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from thoughtcycle.memory.formed import ConversationMemory, Profile, UserSettings
+from thoughtcycle.memory.kinds import Frozen
+from thoughtcycle.memory.storage.sheet_port import Sheet
+from thoughtcycle.memory.words import word_count
+from thoughtcycle.prompts.errors import StorageFailed
+
+R = TypeVar("R", ConversationMemory, Profile, UserSettings)
+
+
+class SheetBroken(StorageFailed):
+    """A stored sheet is not what it should be, as after an edit by hand."""
+
+    def __init__(self, kind: str, id: str, cause: str) -> None:
+        super().__init__("sheet_broken", sheet=f"{kind} {id!r}" if id else kind, cause=cause)
+        self.cause = cause
+
+
+def conversation_of(sheet: Sheet | None, user: str, chat: str, now: datetime) -> ConversationMemory:
+    """The memory of a chat; an unknown one starts empty (CM-1). Raises SheetBroken."""
+    if sheet is None or sheet.document is None:
+        revision = sheet.revision if sheet is not None else 0
+        return ConversationMemory(
+            chat_id=chat, user_id=user, revision=revision, created_at=now, updated_at=now
+        )
+    found = _read(ConversationMemory, sheet)
+    if (found.user_id, found.chat_id) != (sheet.user, sheet.id):
+        raise SheetBroken(sheet.kind, sheet.id, "chat_id, user_id")
+    return recounted(found)
+
+
+def profile_of(sheet: Sheet | None, user: str) -> Profile:
+    """The profile; an unknown user's is empty. Raises SheetBroken."""
+    if sheet is None or sheet.document is None:
+        return Profile(user=user, revision=sheet.revision if sheet is not None else 0)
+    found = _read(Profile, sheet)
+    if found.user != sheet.user:
+        raise SheetBroken(sheet.kind, sheet.id, "user")
+    return found
+
+
+def settings_of(sheet: Sheet | None, user: str) -> UserSettings:
+    """The settings; who has set nothing has the deployment's. Raises SheetBroken."""
+    if sheet is None or sheet.document is None:
+        return UserSettings(user=user, revision=sheet.revision if sheet is not None else 0)
+    found = _read(UserSettings, sheet)
+    if found.user != sheet.user:
+        raise SheetBroken(sheet.kind, sheet.id, "user")
+    return found
+
+
+def cautious(user: str, revision: int) -> UserSettings:
+    """In place of settings that cannot be read: nothing is learned until that is put right."""
+    return UserSettings(user=user, revision=revision, paused=True)
+
+
+def salvaged(sheet: Sheet) -> UserSettings:
+    """What can be read of broken settings; collection counts as paused where that cannot be."""
+    try:
+        given = json.loads(sheet.document or "")
+    except ValueError:
+        given = {}
+    kept: dict[str, Any] = {"user": sheet.user, "revision": sheet.revision, "paused": True}
+    fields = given if isinstance(given, dict) else {}
+    for name in UserSettings.model_fields.keys() - {"user", "revision"}:
+        try:
+            kept |= {name: getattr(UserSettings(user=sheet.user, **{name: fields[name]}), name)}
+        except (KeyError, ValidationError):
+            continue
+    return UserSettings(**kept)
+
+
+def _read(kind: type[R], sheet: Sheet) -> R:
+    try:
+        found = kind.model_validate_json(sheet.document or "")
+    except ValidationError as error:
+        raise SheetBroken(sheet.kind, sheet.id, _cause(error)) from error
+    return found.model_copy(update={"revision": sheet.revision})
+
+
+def _cause(error: ValidationError) -> str:
+    """The first thing that is wrong and where, without what stands there."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['type']}" if place else first["type"]
+
+
+def dumped(sheet: Frozen, revision: int) -> str:
+    """The document of a sheet as its revision `revision`."""
+    return sheet.model_copy(update={"revision": revision}).model_dump_json()
+
+
+def recounted(memory: ConversationMemory, recent: int | None = None) -> ConversationMemory:
+    """`memory` with the word counts of its texts (CM-8); `recent` are the words of its recent cycles.
+
+    Without these the total stays, if it can be right.
+    """
+    old = tuple(
+        one if one.summary_word_count == words else one.model_copy(update={"summary_word_count": words})
+        for one in memory.old_memory
+        for words in (word_count(one.summary),)
+    )
+    periods = tuple(
+        one if one.word_count == words else one.model_copy(update={"word_count": words})
+        for one in memory.periods
+        for words in (word_count(one.summary),)
+    )
+    own = sum(one.summary_word_count for one in old) + sum(one.word_count for one in periods)
+    own += word_count(memory.working)
+    total = max(memory.total_word_count, own) if recent is None else own + recent
+    if (old, periods, total) == (memory.old_memory, memory.periods, memory.total_word_count):
+        return memory
+    return memory.model_copy(update={"old_memory": old, "periods": periods, "total_word_count": total})

@@ -1,0 +1,266 @@
+"""The sheets of a user: memories of chats, profile, settings; and the cycles that wait for formation."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+from zoneinfo import ZoneInfo
+
+from pydantic import ValidationError
+
+from thoughtcycle.memory.blotting import legible_conversation, legible_profile
+from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.formed import ConversationMemory, Profile, UserSettings
+from thoughtcycle.memory.judgement import Judgement, LayerMark
+from thoughtcycle.memory.masking import Mask
+from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.sheet_loading import (
+    SheetBroken,
+    cautious,
+    conversation_of,
+    dumped,
+    profile_of,
+    recounted,
+    settings_of,
+)
+from thoughtcycle.memory.sheet_masking import masked, suspects, unmasked
+from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.storage.sheet_port import Sheet, SheetName
+from thoughtcycle.memory.words import word_count
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+
+log = logging.getLogger(__name__)
+
+PROFILE: SheetName = ("profile", "")
+SETTINGS: SheetName = ("settings", "")
+_RECENT = 2
+"""Cycles of the recent memory (CM-2)."""
+_TRIES = 8
+_FIXED = {"user", "revision"}
+
+S = TypeVar("S", ConversationMemory, Profile)
+
+
+@dataclass(frozen=True)
+class Sheets:
+    """What the reply path is given of a user; without entries of which nothing may be read."""
+
+    conversation: ConversationMemory | None
+    """None where no chat was asked for."""
+    profile: Profile
+    settings: UserSettings
+
+
+class SheetKeeping(Engine):
+    """Reads and writes sheets; hidden words are masked wherever something is read."""
+
+    async def sheets(self, user: str, chat: str | None) -> Sheets:
+        """What a reply needs, in one query.
+
+        A sheet that is broken counts as absent here, and as paused where it is the settings; `doctor` tells
+        of it. A chat of another user's has none.
+        """
+        names = [PROFILE, SETTINGS, *([("conversation", chat)] if chat is not None else [])]
+        stored, mask = await asyncio.gather(self._storage.sheets(owned(user), names), self._masks.of(user))
+        found = {sheet.kind: sheet for sheet in stored}
+        profile = await self._read(user, mask, self._lenient(found.get("profile"), profile_of, user))
+        conversation = None
+        if chat is not None:
+            now = self._clock()
+            known = self._lenient(
+                found.get("conversation"), lambda one, user: conversation_of(one, user, chat, now), user
+            )
+            conversation = legible_conversation(await self._read(user, mask, known))
+        return Sheets(conversation, legible_profile(profile), self._settings(found.get("settings"), user))
+
+    async def conversation_memory(self, user: str, chat: str) -> ConversationMemory:
+        """The memory of a chat; revision 0 where there is none. Wrong word counts are put right (CM-8).
+
+        Raises NotAllowed('chat_unknown'), SheetBroken where it cannot be read.
+        """
+        if await self._storage.owner(chat) not in (None, owned(user)):
+            raise NotAllowed("chat_unknown", id=repr(chat))
+        stored = await self._raw_conversation(user, chat)
+        return await self._read(user, await self._masks.of(user), stored)
+
+    async def conversation_memories(
+        self, user: str, *, limit: int, offset: int = 0
+    ) -> list[ConversationMemory]:
+        """The memories of the user's chats, the last updated first; broken ones are left out and logged."""
+        mask, found = await self._masks.of(owned(user)), []
+        for sheet in await self._storage.sheet_page(user, "conversation", limit=limit, offset=offset):
+            try:
+                known = conversation_of(sheet, user, sheet.id, self._clock())
+            except SheetBroken as broken:
+                log.warning("a stored sheet cannot be used: %s", broken.cause)
+            else:
+                found.append(await self._read(user, mask, known))
+        return found
+
+    async def keep_conversation_memory(self, memory: ConversationMemory) -> ConversationMemory:
+        """Stores the memory of a chat, and gives it with its new revision and time.
+
+        What was masked when it was read, and left as it was, is stored in full. Raises Conflict when it was
+        stored or dropped since it was read, NotAllowed('chat_unknown') for a chat that is not the user's.
+        """
+        user, chat = owned(memory.user_id), memory.chat_id
+        if await self._storage.owner(chat) != user:
+            raise NotAllowed("chat_unknown", id=repr(chat))
+        kept, mask = memory.model_copy(update={"updated_at": self._clock()}), await self._masks.of(user)
+        raw = kept
+        if mask and memory.revision:
+            stored = await self._raw_conversation(user, chat)
+            raw = await asyncio.to_thread(unmasked, kept, stored, await self._read(user, mask, stored))
+        return await self._keep(("conversation", chat), user, kept, raw)
+
+    async def profile(self, user: str) -> Profile:
+        """The cognitive profile (LM-3); empty, revision 0, where there is none. Raises SheetBroken."""
+        stored = await self._raw_profile(owned(user))
+        return await self._read(user, await self._masks.of(user), stored)
+
+    async def keep_profile(self, profile: Profile) -> Profile:
+        """Stores the profile, and gives it with its new revision; as `keep_conversation_memory` does."""
+        user = owned(profile.user)
+        raw, mask = profile, await self._masks.of(user)
+        if mask and profile.revision:
+            stored = await self._raw_profile(user)
+            raw = await asyncio.to_thread(unmasked, profile, stored, await self._read(user, mask, stored))
+        return await self._keep(PROFILE, user, profile, raw)
+
+    async def settings(self, user: str) -> UserSettings:
+        """What the user has set; broken settings count as paused."""
+        return self._settings(await self._sheet(owned(user), SETTINGS), user)
+
+    async def change_settings(self, user: str, **fields: Any) -> UserSettings:
+        """Changes settings (fields of `UserSettings`); the others stay. Each is one of its type or None.
+
+        Raises InputRefused('unknown_setting', 'setting_value', 'unknown_language', 'unknown_time_zone'),
+        and SheetBroken.
+        """
+        wanted = checked_settings(fields)
+        for _ in range(_TRIES):
+            known = settings_of(await self._sheet(owned(user), SETTINGS), user)
+            changed = known.model_copy(update=wanted)
+            if changed == known:
+                return known
+            try:
+                return await self._keep(SETTINGS, user, changed, changed)
+            except Conflict:
+                continue
+        raise Conflict
+
+    async def pending_cycles(self, user: str | None = None, *, limit: int) -> list[Cycle]:
+        """Cycles that formation has not looked at yet, masked, the oldest first.
+
+        None: of all users, for those who look after the database.
+        """
+        found = await self._storage.pending_cycles(owned(user) if user is not None else None, limit=limit)
+        masks = {one: await self._masks.of(one) for one in dict.fromkeys(cycle.user for cycle in found)}
+        return await asyncio.to_thread(lambda: [masks[cycle.user].cycle(cycle) for cycle in found])
+
+    async def pending_users(self, *, limit: int) -> list[str]:
+        """Users who have such cycles, the one who has waited longest first."""
+        return await self._storage.pending_users(limit=limit)
+
+    async def form_cycle(
+        self,
+        user: str,
+        cycle_id: str,
+        *,
+        judgement: Judgement | None,
+        marks: Sequence[LayerMark],
+        formation: Literal["none", "pending", "done"],
+        expected: Cycle,
+    ) -> Cycle | None:
+        """Stores what formation made of a closed cycle; None, and nothing changed, if its words are others.
+
+        `expected` is the cycle as it was read (masked) and judged: when it was answered anew, or what it
+        says was hidden, brought back or erased meanwhile, it stays pending and is judged again.
+        """
+        mask = await self._masks.of(owned(user))
+        took = False
+
+        def change(known: Cycle) -> Cycle:
+            nonlocal took
+            took = known.closed and _words(mask.cycle(known)) == _words(expected)
+            formed = {"judgement": judgement, "marks": tuple(marks), "formation": formation}
+            return known.model_copy(update=formed) if took else known
+
+        amended = await self._storage.amend_cycle(user, cycle_id, change)
+        return amended.cycle if amended is not None and took else None
+
+    async def _keep(self, name: SheetName, user: str, kept: Any, raw: Any) -> Any:
+        """Stores `raw`; gives `kept` as of its new revision."""
+        before = kept.revision
+        document = dumped(raw, before + 1)
+        if not await self._storage.put_sheet(user, name, document, before=before, at=self._clock()):
+            raise Conflict
+        return kept.model_copy(update={"revision": before + 1})
+
+    async def _sheet(self, user: str, name: SheetName) -> Sheet | None:
+        return next(iter(await self._storage.sheets(user, [name])), None)
+
+    async def _raw_conversation(self, user: str, chat: str) -> ConversationMemory:
+        sheet = await self._sheet(user, ("conversation", chat))
+        stored = conversation_of(sheet, user, chat, self._clock())
+        if stored.head is None:
+            return recounted(stored, 0)
+        recent = await self._storage.path(user, chat, stored.head, limit=_RECENT)
+        return recounted(stored, sum(map(words_of, recent)))
+
+    async def _raw_profile(self, user: str) -> Profile:
+        return profile_of(await self._sheet(user, PROFILE), user)
+
+    async def _read(self, user: str, mask: Mask, sheet: S) -> S:
+        """`sheet` as it may be read."""
+        if not mask:
+            return sheet
+        ids = await asyncio.to_thread(suspects, sheet, mask)
+        cycles = {one.id: one for one in await self._storage.cycles(user, sorted(ids))} if ids else {}
+        return await asyncio.to_thread(masked, sheet, mask, cycles)
+
+    def _settings(self, sheet: Sheet | None, user: str) -> UserSettings:
+        try:
+            return settings_of(sheet, user)
+        except SheetBroken as broken:
+            log.warning("a stored sheet cannot be used: %s", broken.cause)
+            return cautious(user, sheet.revision if sheet is not None else 0)
+
+    def _lenient(self, sheet: Sheet | None, read: Callable[[Sheet | None, str], S], user: str) -> S:
+        """The record of a sheet; of a broken one, that of none."""
+        try:
+            return read(sheet, user)
+        except SheetBroken as broken:
+            log.warning("a stored sheet cannot be used: %s", broken.cause)
+            return read(None, user)
+
+
+def words_of(cycle: Cycle) -> int:
+    """How many words were said in a cycle."""
+    return word_count(cycle.message.text) + sum(word_count(reply.text) for reply in cycle.replies)
+
+
+def _words(cycle: Cycle) -> tuple[Any, ...]:
+    """What was said and done in a cycle."""
+    return cycle.id, cycle.message, cycle.variants
+
+
+def checked_settings(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes of settings as they are stored; raises InputRefused as `change_settings` does."""
+    names = UserSettings.model_fields.keys() - _FIXED
+    if unknown := fields.keys() - names:
+        raise InputRefused("unknown_setting", name=repr(min(unknown)), names=", ".join(sorted(names)))
+    try:
+        checked = UserSettings(user="-", **fields)
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        if name == "language":
+            raise InputRefused("unknown_language", language=repr(fields[name])) from error
+        raise InputRefused("setting_value", name=name, value=repr(fields[name])) from error
+    if checked.time_zone is not None:
+        try:
+            ZoneInfo(checked.time_zone)
+        except (KeyError, ValueError, OSError) as error:  # ZoneInfoNotFoundError is a KeyError
+            raise InputRefused("unknown_time_zone", zone=repr(checked.time_zone)) from error
+    return {name: getattr(checked, name) for name in fields}

@@ -1,0 +1,369 @@
+"""Sheets through the engine: memories of chats, profile and settings, masked, counted, each its owner's."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from support.engines import memory as memory
+from support.memories import START, said
+from thoughtcycle.memory.formed import (
+    ConversationMemory,
+    LedgerEntry,
+    OldCycle,
+    Period,
+    Profile,
+    ProfileEntry,
+    UserSettings,
+)
+from thoughtcycle.memory.judgement import (
+    CriticalDatum,
+    FoundFact,
+    Judgement,
+    LayerMark,
+    Mood,
+    Preserved,
+    PreservedData,
+)
+from thoughtcycle.memory.masking import HIDDEN
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.sheet_loading import SheetBroken
+from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+
+DOG = "Minha cachorra se chama Luna e custa R$ 350 por mês"
+PLAN = "Quero juntar R$ 5.000 até dezembro"
+
+
+async def talk(memory: Memory, text: str = DOG, chat: str = "chat", user: str = "ana") -> Cycle:
+    """One closed cycle, pending."""
+    before = await memory.conversation(user, chat, limit=1)
+    parent = before[-1].id if before else None
+    message = said(text, id=text[:20])
+    opened = await memory.open_cycle(user, chat, message, parent=parent, channel="cli")
+    reply = said(f"Entendi: {text}", f"r{text[:20]}", "assistant")
+    closed = await memory.close_cycle(user, opened.id, execution="e", messages=[reply], steps=[])
+    assert closed is not None
+    return closed
+
+
+async def dog(memory: Memory, cycle: Cycle) -> MemoryRecord:
+    """The memory that the dog is Luna."""
+    draft = MemoryDraft(content="Cachorra: Luna", source=Source(cycle=cycle.id, words=DOG))
+    (kept,) = await memory.save("ana", [draft])
+    return kept.record
+
+
+def judgement(cycle: str) -> Judgement:
+    """What was found in the cycle of DOG."""
+    return Judgement(
+        importance=60,
+        summary="O usuário tem uma cachorra chamada Luna.",
+        facts=(FoundFact(content="Cachorra: Luna", words=DOG), FoundFact(content="Gosta de jazz")),
+        preserved=PreservedData(
+            numerical_values=(Preserved(said="R$ 350", normalised="350"),),
+            decisions=("Cuidar da Luna.", "Mudar de casa."),
+        ),
+        critical=(CriticalDatum(kind="configured_limits", text=DOG, cycle=cycle, at=START, values=("350",)),),
+        mood=Mood(name="feliz", topic="luna"),
+    )
+
+
+def sheet(told: Cycle, other: Cycle) -> ConversationMemory:
+    """The memory of a chat in which both were said."""
+    data = PreservedData(numerical_values=(Preserved(said="R$ 350", normalised="350"),))
+    plan = PreservedData(numerical_values=(Preserved(said="R$ 5.000", normalised="5000"),))
+    summary = "Tem uma cachorra chamada Luna."
+    return ConversationMemory(
+        chat_id="chat",
+        user_id="ana",
+        old_memory=(
+            OldCycle(
+                cycle_id=told.id,
+                timestamp=told.message.at,
+                summary=summary,
+                preserved_data=data,
+                original_word_count=20,
+                summary_word_count=5,
+            ),
+            OldCycle(
+                cycle_id=other.id,
+                timestamp=other.message.at,
+                summary="Junta dinheiro. Pensa na Luna.",
+                preserved_data=plan,
+                original_word_count=20,
+                summary_word_count=5,
+            ),
+        ),
+        periods=(
+            Period(
+                cycle_ids=(told.id, other.id),
+                since=told.message.at,
+                until=other.message.at,
+                summary="Falou de Luna. Falou de dinheiro.",
+                word_count=6,
+            ),
+        ),
+        ledger=(LedgerEntry(cycle_id=told.id, timestamp=told.message.at, preserved_data=data),),
+        critical_data=(
+            CriticalDatum(kind="configured_limits", text=DOG, cycle=told.id, at=told.message.at),
+            CriticalDatum(kind="financial_goals", text=PLAN, cycle=other.id, at=other.message.at),
+        ),
+        working="Fala de Luna. Quer juntar dinheiro.",
+        head=other.id,
+        total_cycles=2,
+        created_at=START,
+        updated_at=START,
+    )
+
+
+def profile(told: Cycle, other: Cycle) -> Profile:
+    """A profile that rests on both."""
+    times = {"created": told.message.at, "updated": told.message.at}
+    entries = (
+        ProfileEntry(key="cachorra", value="Luna", confidence=0.7, cycles=(told.id,), **times),
+        ProfileEntry(key="canal", value="e-mail", confidence=0.7, cycles=(other.id,), **times),
+    )
+    return Profile(user="ana", entries=entries, moods=((told.id, Mood(name="feliz", topic="luna")),))
+
+
+@pytest.mark.spec("CM-1")
+async def test_an_unknown_chat_starts_empty_and_a_known_one_is_loaded(memory: Memory) -> None:
+    told, other = await talk(memory), await talk(memory, PLAN)
+    empty = await memory.conversation_memory("ana", "chat")
+    assert (empty.revision, empty.head, empty.old_memory) == (0, None, ())
+    kept = await memory.keep_conversation_memory(sheet(told, other))
+    assert kept.revision == 1
+    loaded = await memory.conversation_memory("ana", "chat")
+    assert loaded.model_copy(update={"total_word_count": 0}) == kept
+    again = await memory.keep_conversation_memory(loaded.model_copy(update={"stuck": True}))
+    assert again.revision == 2
+    with pytest.raises(Conflict):
+        await memory.keep_conversation_memory(kept)
+    assert [one.chat_id for one in await memory.conversation_memories("ana", limit=9)] == ["chat"]
+    assert again.updated_at > loaded.updated_at
+
+
+@pytest.mark.spec("CM-8")
+async def test_wrong_word_counts_are_put_right_on_load(memory: Memory) -> None:
+    told, other = await talk(memory), await talk(memory, PLAN)
+    made = sheet(told, other)
+    wrong = made.model_copy(
+        update={
+            "old_memory": tuple(one.model_copy(update={"summary_word_count": 99}) for one in made.old_memory),
+            "total_word_count": -7,
+        }
+    )
+    await memory.keep_conversation_memory(wrong)
+    loaded = await memory.conversation_memory("ana", "chat")
+    assert [one.summary_word_count for one in loaded.old_memory] == [5, 5]
+    recent = sum(len(text.split()) for text in (DOG, PLAN)) * 2 + 2
+    assert loaded.total_word_count == recent + 5 + 5 + 6 + 6
+    given = (await memory.sheets("ana", "chat")).conversation
+    assert given is not None and [one.summary_word_count for one in given.old_memory] == [5, 5]
+
+
+@pytest.mark.spec("BY-5")
+async def test_a_users_sheets_are_nobody_elses(memory: Memory) -> None:
+    told, other = await talk(memory), await talk(memory, PLAN)
+    kept = await memory.keep_conversation_memory(sheet(told, other))
+    await memory.keep_profile(profile(told, other))
+    await memory.change_settings("ana", smart_context=True, paused=True)
+    for user in ("bia", "Ana", "ana\x1f"):
+        with pytest.raises(NotAllowed):
+            await memory.conversation_memory(user, "chat")
+        with pytest.raises(NotAllowed):
+            await memory.keep_conversation_memory(kept.model_copy(update={"user_id": user}))
+        seen = await memory.sheets(user, "chat")
+        assert seen.conversation is not None and seen.conversation.old_memory == ()
+        assert (seen.profile, seen.settings) == (Profile(user=user), UserSettings(user=user))
+        assert await memory.conversation_memories(user, limit=9) == []
+        assert await memory.pending_cycles(user, limit=9) == []
+        formed = await memory.form_cycle(
+            user, told.id, judgement=None, marks=(), formation="done", expected=told
+        )
+        assert formed is None
+        census = await memory.stats(user)
+        assert (dict(census.sheets), census.pending) == ({}, 0)
+    for call in (memory.settings, memory.profile):
+        with pytest.raises(NotAllowed):
+            await call("")
+
+
+@pytest.mark.spec("SM-6")
+async def test_settings_are_kept_and_checked(memory: Memory) -> None:
+    assert await memory.settings("ana") == UserSettings(user="ana")
+    await memory.change_settings("ana", smart_context=True)
+    changed = await memory.change_settings("ana", paused=True, time_zone="America/Sao_Paulo")
+    assert changed == UserSettings(
+        user="ana", revision=2, smart_context=True, paused=True, time_zone="America/Sao_Paulo"
+    )
+    assert await memory.settings("ana") == changed
+    assert await memory.change_settings("ana", paused=True) == changed
+    assert (await memory.sheets("ana", None)).settings == changed
+    refused = {
+        "unknown_setting": {"colour": 1},
+        "setting_value": {"paused": "perhaps"},
+        "unknown_language": {"language": "fr"},
+        "unknown_time_zone": {"time_zone": "../etc/passwd"},
+    }
+    for code, fields in refused.items():
+        with pytest.raises(InputRefused) as error:
+            await memory.change_settings("ana", **fields)
+        assert error.value.code == code
+    assert (await memory.change_settings("ana", smart_context=None)).smart_context is None
+
+
+async def test_pending_cycles_are_formed_once(memory: Memory) -> None:
+    first, second = await talk(memory), await talk(memory, PLAN)
+    assert [one.id for one in await memory.pending_cycles(limit=9)] == [first.id, second.id]
+    assert await memory.pending_users(limit=9) == ["ana"]
+    marks = (LayerMark(layer="medium", priority=7.0),)
+    found = judgement(first.id)
+    formed = await memory.form_cycle(
+        "ana", first.id, judgement=found, marks=marks, formation="done", expected=first
+    )
+    assert formed is not None and (formed.judgement, formed.marks) == (found, marks)
+    assert [one.id for one in await memory.pending_cycles("ana", limit=9)] == [second.id]
+    reply = said("outra", "r9", "assistant")
+    await memory.close_cycle("ana", second.id, execution="e2", messages=[reply], steps=[])
+    assert (
+        await memory.form_cycle(
+            "ana", second.id, judgement=found, marks=marks, formation="done", expected=second
+        )
+        is None
+    )
+    (left,) = await memory.pending_cycles("ana", limit=9)
+    assert left.judgement is None
+
+
+@pytest.mark.spec("BY-9")
+async def test_a_cycle_whose_words_were_hidden_meanwhile_is_judged_again(memory: Memory) -> None:
+    told = await talk(memory)
+    known = await dog(memory, told)
+    (read,) = await memory.pending_cycles("ana", limit=9)
+    await memory.hide("ana", [known.id])
+    args = {"judgement": judgement(told.id), "marks": (), "formation": "done"}
+    assert await memory.form_cycle("ana", told.id, expected=read, **args) is None
+    (masked,) = await memory.pending_cycles("ana", limit=9)
+    assert "Luna" not in masked.model_dump_json()
+    await memory.erase("ana", [known.id])
+    assert await memory.form_cycle("ana", told.id, expected=read, **args) is None
+    (left,) = await memory.pending_cycles("ana", limit=9)
+    assert await memory.form_cycle("ana", told.id, expected=left, **(args | {"judgement": None})) is not None
+
+
+@pytest.mark.spec("BY-9")
+async def test_hidden_words_are_masked_in_sheets_and_judgements_and_undo_brings_them_back(
+    memory: Memory,
+) -> None:
+    told, other = await talk(memory), await talk(memory, PLAN)
+    known = await dog(memory, told)
+    await memory.form_cycle(
+        "ana", told.id, judgement=judgement(told.id), marks=(), formation="done", expected=told
+    )
+    await memory.keep_conversation_memory(sheet(told, other))
+    await memory.keep_profile(profile(told, other))
+    before = (await memory.conversation_memory("ana", "chat"), await memory.profile("ana"))
+    await memory.hide("ana", [known.id])
+    read, seen = await memory.conversation_memory("ana", "chat"), await memory.profile("ana")
+    shown = await memory.sheets("ana", "chat")
+    (cycle, _) = await memory.conversation("ana", "chat")
+    listed = await memory.conversation_memories("ana", limit=9)
+    for one in (read, seen, shown.conversation, shown.profile, cycle.judgement, *listed):
+        assert one is not None
+        text = one.model_dump_json().casefold()
+        assert "luna" not in text and "350" not in text, text
+    assert read.old_memory[1].summary == f"Junta dinheiro. Pensa na {HIDDEN}."
+    assert read.old_memory[1].preserved_data == before[0].old_memory[1].preserved_data
+    assert read.periods[0].summary == f"{HIDDEN} Falou de dinheiro."
+    assert read.critical_data[1].text == PLAN
+    assert read.working == f"{HIDDEN} Quer juntar dinheiro."
+    assert [one.value for one in shown.profile.entries] == ["e-mail"]
+    assert shown.conversation is not None and len(shown.conversation.critical_data) == 1
+    assert cycle.judgement is not None
+    assert [one.content for one in cycle.judgement.facts] == ["Gosta de jazz"]
+    assert cycle.judgement.preserved.decisions == (HIDDEN, "Mudar de casa.")[1:]
+    await memory.keep_conversation_memory(read.model_copy(update={"stuck": True}))
+    await memory.keep_profile(seen)
+    await memory.undo("ana", known.id)
+    back = await memory.conversation_memory("ana", "chat")
+    fields = {"stuck": False, "revision": 1, "updated_at": before[0].updated_at}
+    assert back.model_copy(update=fields) == before[0]
+    assert (await memory.profile("ana")).entries == before[1].entries
+    (cycle, _) = await memory.conversation("ana", "chat")
+    assert cycle.judgement == judgement(told.id)
+
+
+async def test_what_an_upkeep_moves_to_the_ledger_is_moved_in_full(memory: Memory) -> None:
+    told, other = await talk(memory), await talk(memory, PLAN)
+    known = await dog(memory, told)
+    await memory.keep_conversation_memory(sheet(told, other).model_copy(update={"ledger": ()}))
+    await memory.hide("ana", [known.id])
+    read = await memory.conversation_memory("ana", "chat")
+    first = read.old_memory[0]
+    row = LedgerEntry(cycle_id=first.cycle_id, timestamp=first.timestamp, preserved_data=first.preserved_data)
+    moved = {"old_memory": read.old_memory[1:], "ledger": (row,)}
+    await memory.keep_conversation_memory(read.model_copy(update=moved))
+    assert (await memory.conversation_memory("ana", "chat")).ledger[0].preserved_data == PreservedData()
+    await memory.undo("ana", known.id)
+    (entry,) = (await memory.conversation_memory("ana", "chat")).ledger
+    assert entry.preserved_data.numerical_values == (Preserved(said="R$ 350", normalised="350"),)
+
+
+async def test_what_was_said_anew_after_a_deletion_is_shown(memory: Memory) -> None:
+    told = await talk(memory)
+    known = await dog(memory, told)
+    await memory.hide("ana", [known.id])
+    anew = sheet(told, await talk(memory, "Vou passear com a Luna"))
+    at = anew.created_at + timedelta(days=1)
+    said_anew = anew.old_memory[1].model_copy(update={"timestamp": at})
+    fields = {"old_memory": (said_anew,), "periods": (), "working": "", "ledger": ()}
+    await memory.keep_conversation_memory(anew.model_copy(update=fields))
+    (entry,) = (await memory.conversation_memory("ana", "chat")).old_memory
+    assert entry.summary == "Junta dinheiro. Pensa na Luna."
+
+
+BROKEN = {
+    "no JSON": "not JSON",
+    "unknown field": '{"user": "ana", "colour": 1}',
+    "list": "[]",
+    "number": "1e999",
+    "another user's": '{"user": "bia", "user_id": "bia", "chat_id": "chat"}',
+}
+
+
+@pytest.mark.parametrize("document", BROKEN.values(), ids=BROKEN)
+async def test_a_broken_sheet_never_breaks_a_turn(memory: Memory, document: str) -> None:
+    await talk(memory)
+    storage = memory._storage
+    for name in (("conversation", "chat"), ("profile", ""), ("settings", "")):
+        await storage.put_sheet("ana", name, document, before=0, at=START)
+    seen = await memory.sheets("ana", "chat")
+    assert seen.conversation is not None and seen.conversation.old_memory == ()
+    assert seen.profile.entries == ()
+    assert seen.settings.paused and seen.settings.smart_context is None
+    assert (await memory.settings("ana")).paused
+    assert await memory.conversation_memories("ana", limit=9) == []
+    for call in (
+        memory.conversation_memory("ana", "chat"),
+        memory.profile("ana"),
+        memory.change_settings("ana", paused=False),
+    ):
+        with pytest.raises(SheetBroken) as broken:
+            await call
+        assert broken.value.code == "sheet_broken"
+    await storage.forget("ana", START)
+
+
+async def test_times_without_a_zone_are_broken(memory: Memory) -> None:
+    told, other = await talk(memory), await talk(memory, PLAN)
+    document = json.loads(sheet(told, other).model_dump_json())
+    document["old_memory"][0]["timestamp"] = "2026-03-01T12:00:00"
+    name = ("conversation", "chat")
+    await memory._storage.put_sheet("ana", name, json.dumps(document), before=0, at=START)
+    with pytest.raises(SheetBroken) as broken:
+        await memory.conversation_memory("ana", "chat")
+    assert broken.value.cause == "old_memory.0.timestamp: timezone_aware"
+    await memory._storage.drop_sheet("ana", name, at=START)
