@@ -20,10 +20,10 @@ def masked(sheet: S, mask: Mask, cycles: Mapping[str, Cycle]) -> S:
     return _blotted(sheet, _blots(mask, cycles)) if mask else sheet
 
 
-def suspects(sheet: ConversationMemory | Profile, mask: Mask) -> set[str]:
+def suspects(sheet: S, mask: Mask) -> set[str]:
     """The cycles of entries that may speak of a hidden memory: to mask these, what they showed is needed."""
     found: set[str] = set()
-    named = {id for one in mask.traces for id in (*one.sources, *one.requests)}
+    named = _named(mask)
     strict = Near(mask, Ties(frozenset(), frozenset(), mask.memories)).at(None)
 
     def blot_of(cycles: Sequence[str], at: datetime | None) -> Blot:
@@ -32,6 +32,11 @@ def suspects(sheet: ConversationMemory | Profile, mask: Mask) -> set[str]:
 
     _blotted(sheet, blot_of)
     return found
+
+
+def _named(mask: Mask) -> frozenset[str]:
+    """Cycles that told one of the memories or asked for its deletion."""
+    return frozenset(id for one in mask.traces for id in one.sources | one.requests)
 
 
 class _Recording:

@@ -40,6 +40,7 @@ _TRIES = 8
 _FIXED = {"user", "revision"}
 
 S = TypeVar("S", ConversationMemory, Profile)
+K = TypeVar("K", ConversationMemory, Profile, UserSettings)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ class SheetKeeping(Engine):
         A sheet that is broken counts as absent here, and as paused where it is the settings; `doctor` tells
         of it. A chat of another user's has none.
         """
-        names = [PROFILE, SETTINGS, *([("conversation", chat)] if chat is not None else [])]
+        names: list[SheetName] = [PROFILE, SETTINGS]
+        if chat is not None:
+            names.append(("conversation", chat))
         stored, mask = await asyncio.gather(self._storage.sheets(owned(user), names), self._masks.of(user))
         found = {sheet.kind: sheet for sheet in stored}
         profile = await self._read(user, mask, self._lenient(found.get("profile"), profile_of, user))
@@ -135,8 +138,8 @@ class SheetKeeping(Engine):
     async def change_settings(self, user: str, **fields: Any) -> UserSettings:
         """Changes settings (fields of `UserSettings`); the others stay. Each is one of its type or None.
 
-        Raises InputRefused('unknown_setting', 'setting_value', 'unknown_language', 'unknown_time_zone'),
-        and SheetBroken.
+        Raises InputRefused ('preference_unknown', 'preference_value', 'unknown_language',
+        'unknown_time_zone'), SheetBroken.
         """
         wanted = checked_settings(fields)
         for _ in range(_TRIES):
@@ -190,7 +193,7 @@ class SheetKeeping(Engine):
         amended = await self._storage.amend_cycle(user, cycle_id, change)
         return amended.cycle if amended is not None and took else None
 
-    async def _keep(self, name: SheetName, user: str, kept: Any, raw: Any) -> Any:
+    async def _keep(self, name: SheetName, user: str, kept: K, raw: K) -> K:
         """Stores `raw`; gives `kept` as of its new revision."""
         before = kept.revision
         document = dumped(raw, before + 1)
@@ -250,14 +253,14 @@ def checked_settings(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Changes of settings as they are stored; raises InputRefused as `change_settings` does."""
     names = UserSettings.model_fields.keys() - _FIXED
     if unknown := fields.keys() - names:
-        raise InputRefused("unknown_setting", name=repr(min(unknown)), names=", ".join(sorted(names)))
+        raise InputRefused("preference_unknown", name=repr(min(unknown)), names=", ".join(sorted(names)))
     try:
         checked = UserSettings(user="-", **fields)
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         if name == "language":
             raise InputRefused("unknown_language", language=repr(fields[name])) from error
-        raise InputRefused("setting_value", name=name, value=repr(fields[name])) from error
+        raise InputRefused("preference_value", name=name, value=repr(fields[name])) from error
     if checked.time_zone is not None:
         try:
             ZoneInfo(checked.time_zone)

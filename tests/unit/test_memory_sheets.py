@@ -203,8 +203,8 @@ async def test_settings_are_kept_and_checked(memory: Memory) -> None:
     assert await memory.change_settings("ana", paused=True) == changed
     assert (await memory.sheets("ana", None)).settings == changed
     refused = {
-        "unknown_setting": {"colour": 1},
-        "setting_value": {"paused": "perhaps"},
+        "preference_unknown": {"colour": 1},
+        "preference_value": {"paused": "perhaps"},
         "unknown_language": {"language": "fr"},
         "unknown_time_zone": {"time_zone": "../etc/passwd"},
     }
