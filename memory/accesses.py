@@ -29,10 +29,12 @@ class AccessCounter:
 
     def note(self, user: str, ids: Iterable[str], at: datetime) -> None:
         """Counts one access of each of the user's memories; they are written within a few seconds."""
-        new = [id for id in ids if self._room(user, id)]
+        known = self._waiting.get(user, {})
+        room = sum(map(len, self._waiting.values())) < self._most
+        new = [id for id in ids if room or id in known]
         if not new:
             return
-        self._add(user, {id: Access(count=1, last=at) for id in new})
+        self._add(user, dict.fromkeys(new, Access(count=1, last=at)))
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._behind())
 
@@ -72,10 +74,6 @@ class AccessCounter:
             except TimeoutError:
                 if not await self.flush():
                     return
-
-    def _room(self, user: str, id: str) -> bool:
-        known = id in self._waiting.get(user, {})
-        return known or sum(map(len, self._waiting.values())) < self._most
 
     def _add(self, user: str, counts: Mapping[str, Access]) -> None:
         waiting = self._waiting.setdefault(user, {})

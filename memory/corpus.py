@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,13 @@ from thoughtcycle.memory.storage.base import Block, Entry
 from thoughtcycle.memory.vectors import Vectors
 from thoughtcycle.memory.words import Term
 
+_FAR_OFF = -1
+"""Place of the nearest vector of a memory whose vectors are all too far."""
 _NEAREST = 128
 """Vectors, and keyword matches, looked at per query; a memory has one vector per search key."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """A candidate of a search."""
 
     memory: str
@@ -50,7 +51,7 @@ class _Dense:
 
     def remove(self, gone: Mask) -> None:
         """Drops the vectors of the slots that are `gone`."""
-        rows = np.flatnonzero(self.mask(gone))
+        rows = np.flatnonzero(self.mask(np.concatenate(((False,), gone))))
         self.vectors.remove(rows.tolist())
         self.owners[rows] = 0
 
@@ -69,10 +70,9 @@ class _Dense:
         dense.vectors.add(saved["rows"])
         return dense
 
-    def mask(self, slots: Mask) -> Mask:
-        """Which rows are of these slots."""
-        found: Mask = np.concatenate(((False,), slots))[self.owners[: self.vectors.size]]
-        return found
+    def mask(self, owners: Mask) -> Mask:
+        """Which rows are of these owners."""
+        return owners.take(self.owners[: self.vectors.size])
 
 
 @dataclass(frozen=True)
@@ -205,18 +205,22 @@ class Corpus:
         among = self._facets.among(filters)
         words = _best(self._postings.search(query, among), max(_NEAREST, limit))
         near = self._nearest(vector, among, words.documents, max(_NEAREST, 2 * limit))
-        slots = np.union1d(near.slots, words.documents)
-        cosines, share, coverage = np.full((3, len(slots)), [[np.nan], [0.0], [0.0]])
-        nearest = np.searchsorted(slots, near.slots)
-        cosines[nearest] = near.cosines
+        there = np.zeros(len(self._ids), np.bool_)
+        there[near.slots] = there[words.documents] = True
+        slots = np.flatnonzero(there)
+        cosines, share, coverage = np.full(len(slots), np.nan), np.zeros(len(slots)), np.zeros(len(slots))
+        places = np.full(len(slots), _FAR_OFF)
+        at = np.searchsorted(slots, near.slots)
+        cosines[at], places[at] = near.cosines, near.places
         at = np.searchsorted(slots, words.documents)
         share[at], coverage[at] = words.share, words.coverage
         relevance = recipe(cosines, share, coverage, mean=near.mean, floor=floor)
-        order = np.lexsort((slots, -relevance))[:limit]
-        places = dict(zip(near.slots.tolist(), near.places.tolist(), strict=True))
+        order = np.argsort(-relevance, kind="stable")[:limit]
+        best = slots[order]
+        columns = (best, self._revisions[best], relevance[order], places[order])
         return [
-            Found(self._ids[slot], int(self._revisions[slot]), value, places.get(slot))
-            for slot, value in zip(slots[order].tolist(), relevance[order].tolist(), strict=True)
+            Found(self._ids[slot], revision, value, place if place != _FAR_OFF else None)
+            for slot, revision, value, place in zip(*(column.tolist() for column in columns), strict=True)
             if value > 0
         ]
 
@@ -228,18 +232,22 @@ class Corpus:
         if vector is None or dense is None or not len(dense.vectors):
             return _FAR
         size = len(self._ids)
-        wanted = None if among is None else dense.mask(among[:size])
+        wanted = None if among is None else dense.mask(np.concatenate(((False,), among[:size])))
         rows, cosines = dense.vectors.nearest(vector, count, wanted)
-        named = np.zeros(size, np.bool_)
-        named[also] = True
-        more = np.flatnonzero(dense.mask(named))
-        rows = np.concatenate((rows, more))
-        cosines = np.concatenate((cosines, dense.vectors.cosines(vector, more)))
-        order = np.lexsort((dense.places[rows], -np.round(cosines, 6)))  # of equals the first key
-        owners, first = np.unique(dense.owners[rows[order]], return_index=True)
-        best = order[first[owners > 0]]
-        slots = owners[owners > 0] - 1
-        return _Near(slots, cosines[best], dense.places[rows[best]], dense.vectors.mean(vector))
+        named = np.zeros(size + 1, np.bool_)
+        named[also + 1] = True
+        more = dense.mask(named)
+        more[rows] = False
+        if others := int(np.count_nonzero(more)):
+            found, theirs = dense.vectors.nearest(vector, others, more)
+            rows, cosines = np.concatenate((rows, found)), np.concatenate((cosines, theirs))
+        owners, places = dense.owners.take(rows), dense.places.take(rows)
+        order = np.lexsort((-places, np.round(cosines, 6)))
+        last = np.zeros(size + 1, np.int64)
+        last[owners[order]] = order  # the nearest of a memory's vectors, of equals that of the first key
+        best = np.flatnonzero((last.take(owners) == np.arange(len(rows))) & (owners > 0))
+        slots = owners[best].astype(np.int64) - 1
+        return _Near(slots, cosines[best], places[best], dense.vectors.mean(vector))
 
     def _slot(self) -> int:
         if self._free:

@@ -99,7 +99,8 @@ class Engine:
                     if not left:
                         raise
                 else:
-                    self._reading.forget(user, [record.id for record in stored])
+                    self._reading.changed(user, stored)
+                    self._spaces.changed(user)
                     if any(record.status == "erased" for record in stored):
                         await self._spaces.drop_snapshot(user)
                     return {record.id: record for record in stored}, told

@@ -56,6 +56,8 @@ class Postings:
         self._there = np.zeros(0, np.bool_)
         """Which settled documents were not removed yet."""
         self._lengths: Numbers = np.zeros(64, np.float32)
+        self._norms: Numbers | None = None
+        """Of the lengths, for `saturated`; None after a change."""
         self._total, self._size, self._entries = 0.0, 0, 0
         if settled is not None:
             self._vocabulary = dict(zip(settled.names, range(len(settled.names)), strict=True))
@@ -77,7 +79,7 @@ class Postings:
     def nbytes(self) -> int:
         """Memory used, about."""
         live = 300 * len(self._columns) + 200 * len(self._forms) + 16 * self._entries
-        return live + self._lengths.nbytes + (self._settled.nbytes if self._settled is not None else 0)
+        return live + 2 * self._lengths.nbytes + (self._settled.nbytes if self._settled is not None else 0)
 
     def add(self, document: int, texts: Iterable[str]) -> None:
         """Puts the words of `texts` under `document`, which must not be there yet."""
@@ -90,6 +92,7 @@ class Postings:
         self._forms[document] = tuple(counts)
         self._lengths = grown(self._lengths, document + 1)
         self._lengths[document] = len(words)
+        self._norms = None
         self._total += len(words)
         self._size += 1
         self._entries += len(counts)
@@ -106,6 +109,7 @@ class Postings:
                 del self._columns[form]
         self._total -= float(self._lengths[document])
         self._lengths[document] = 0
+        self._norms = None
         self._size -= 1
 
     def lengths(self, size: int) -> Numbers:
@@ -125,10 +129,9 @@ class Postings:
 
     def search(self, query: Sequence[Term], among: npt.NDArray[np.bool_] | None = None) -> Keywords:
         """Every document that holds a term of `query` (and is `among` these), with its evidence."""
-        size = len(self._lengths)
-        mean = self._total / self._size if self._size else 0.0
-        norms = length_norms(self._lengths, mean)
-        weights, holders, scores, matches = [], [NOBODY[0]], [NOBODY[1]], [NOBODY[1]]
+        if self._norms is None:
+            self._norms = length_norms(self._lengths, self._total / self._size if self._size else 0.0)
+        weights, holders, scores = [], [NOBODY[0]], [NOBODY[1]]
         for term in list(dict.fromkeys(query))[:MOST_TERMS]:
             documents, counts = self.holders(term)
             weight = idf(self._size, len(documents))
@@ -136,16 +139,16 @@ class Postings:
             if among is not None:
                 counts, documents = counts[among[documents]], documents[among[documents]]
             holders.append(documents)
-            scores.append(np.float32(weight) * saturated(counts, norms[documents]))
-            matches.append(np.full(len(documents), weight, np.float32))
+            scores.append(np.float32(weight) * saturated(counts, self._norms.take(documents)))
         every = np.concatenate(holders)
-        bm25 = np.bincount(every, np.concatenate(scores), size)
-        matched = np.bincount(every, np.concatenate(matches), size)
-        found = np.flatnonzero(matched)
+        each = np.repeat(np.array(weights, np.float32), list(map(len, holders[1:])))
+        bm25 = np.bincount(every, np.concatenate(scores), len(self._norms))
+        matched = np.bincount(every, each, len(self._norms))
+        found = np.flatnonzero(matched > 0)
         return Keywords(
             found,
-            bm25[found] / max(MOST_SATURATED * sum(weights), 1e-9),
-            np.minimum(1.0, matched[found] / max(whole(weights), 1e-9)),
+            bm25.take(found) / max(MOST_SATURATED * sum(weights), 1e-9),
+            np.minimum(1.0, matched.take(found) / max(whole(weights), 1e-9)),
         )
 
     def settled(self, size: int) -> Settled:

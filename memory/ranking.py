@@ -71,7 +71,7 @@ def length_norms(length: Scores, mean_length: float) -> Scores:
 
 def saturated(frequency: Scores, norm: Scores) -> Scores:
     """`saturation` with the lengths worked in already."""
-    factor: Scores = (frequency * np.float32(MOST_SATURATED) / (frequency + norm)).astype(np.float32)
+    factor: Scores = frequency * np.float32(MOST_SATURATED) / (frequency + norm)
     return factor
 
 

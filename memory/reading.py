@@ -19,17 +19,30 @@ class Reading:
 
     async def records(self, space: str, wanted: Mapping[str, int]) -> dict[str, MemoryRecord]:
         """Documents by id, as they are now; `wanted` gives the revisions as of a moment ago."""
-        known = {id: record for id in wanted if (record := self._lately.get((space, id))) is not None}
-        found = {id: record for id, record in known.items() if record.revision == wanted[id]}
+        found = self._known(space, wanted)
         if missing := [id for id in wanted if id not in found]:
             found |= {record.id: record for record in await self._storage.records(space, missing)}
         self._keep(space, found.values())
         return found
 
-    def forget(self, space: str, ids: Iterable[str]) -> None:
-        """Lets go of documents that have changed."""
-        for id in ids:
-            self._lately.pop((space, id), None)
+    async def glance(self, space: str, wanted: Mapping[str, int]) -> tuple[int, dict[str, MemoryRecord]]:
+        """`records`, and the space's last journal number, which tells whether `wanted` still holds."""
+        found = self._known(space, wanted)
+        number, read = await self._storage.glance(space, [id for id in wanted if id not in found])
+        found |= {record.id: record for record in read}
+        self._keep(space, found.values())
+        return number, found
+
+    def changed(self, space: str, records: Iterable[MemoryRecord]) -> None:
+        """Takes documents as they were stored just now; of what is out of sight nothing is kept."""
+        for record in records:
+            self._lately.pop((space, record.id), None)
+            if record.status == "active":
+                self._keep(space, (record,))
+
+    def _known(self, space: str, wanted: Mapping[str, int]) -> dict[str, MemoryRecord]:
+        known = {id: record for id in wanted if (record := self._lately.get((space, id))) is not None}
+        return {id: record for id, record in known.items() if record.revision == wanted[id]}
 
     def _keep(self, space: str, records: Iterable[MemoryRecord]) -> None:
         for record in records:

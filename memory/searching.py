@@ -169,19 +169,26 @@ class Searching(Engine):
 
     async def _facts(self, user: str, look: "Look", include: Collection[Part]) -> list[MemoryHit]:
         statuses: list[Status] = [status for part, status in _STATUSES.items() if part in include]
-        async with self._spaces.index(user) as index:
-            if len(index) <= _FEW:
-                found = look.among(index, statuses)
-            else:
-                found = await asyncio.to_thread(look.among, index, statuses)
-            revisions = {one.memory: one.revision for one in found}
-        read = await self._reading.records(user, revisions)
+        number, found = await self._among(user, look, statuses, lately=True)
+        head, read = await self._reading.glance(user, {one.memory: one.revision for one in found})
+        if head != number:  # another process has written: once more, with what it wrote
+            _, found = await self._among(user, look, statuses)
+            read = await self._reading.records(user, {one.memory: one.revision for one in found})
         records = {
             id: record
             for id, record in read.items()
             if record.status in ("active", "archived") and look.filters.fit(record)
         }
         return await self._ranked(look, found, records)
+
+    async def _among(
+        self, user: str, look: "Look", statuses: Sequence[Status], *, lately: bool = False
+    ) -> tuple[int, list[Found]]:
+        """The journal number up to which the user's index was caught up, and what was found in it."""
+        async with self._spaces.index(user, lately=lately) as index:
+            if len(index) <= _FEW:
+                return index.number, look.among(index, statuses)
+            return index.number, await asyncio.to_thread(look.among, index, statuses)
 
     async def _past(self, user: str, look: "Look", at: datetime) -> list[MemoryHit]:
         """What was believed at `at`, from an index made for this search alone."""
@@ -281,9 +288,12 @@ def ranked(
     hits = []
     for score, one in scored[:limit]:
         record = records[one.memory]
-        keys = search_keys(record.content, record.bindings)
-        matched = best_key(wanted, keys) or nearest_key(keys, one.nearest, len(record.vector_ids))
-        hits.append(MemoryHit(record=record, relevance=score, matched=matched or record.text))
+        matched = record.text
+        if record.bindings:
+            keys = search_keys(record.content, record.bindings)
+            near = nearest_key(keys, one.nearest, len(record.vector_ids))
+            matched = best_key(wanted, keys) or near or matched
+        hits.append(MemoryHit(record=record, relevance=score, matched=matched))
     return hits
 
 

@@ -29,6 +29,8 @@ Index = TypeVar("Index", bound=Derived)
 @dataclass
 class _Slot(Generic[Index]):
     index: Index
+    behind: bool = True
+    """Whether it is known to lack something."""
     nbytes: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -51,6 +53,11 @@ class Shelf(ABC, Generic[Index]):
     async def _caught_up(self, user: str, index: Index) -> Index:
         """`index` with all that was written meanwhile; another one where it cannot be used any more."""
 
+    def changed(self, user: str) -> None:
+        """Says that something of the user's was written, which the index does not know yet."""
+        if (slot := self._slots.get(user)) is not None:
+            slot.behind = True
+
     async def filled(self, user: str) -> bool:
         """Whether anything can be found; looks at the database only when nothing was known so far."""
         slot = self._slots.get(user)
@@ -60,21 +67,26 @@ class Shelf(ABC, Generic[Index]):
             return len(index) > 0
 
     @asynccontextmanager
-    async def index(self, user: str) -> AsyncIterator[Index]:
+    async def index(self, user: str, *, lately: bool = False) -> AsyncIterator[Index]:
         """The user's index, up to date with every process's writes, for the caller alone.
 
+        `lately`: as it was when last used, unless this process has written since; the caller looks whether
+        others have.
         Whoever is interrupted leaves its index behind: a thread may still be working on it.
         """
         slot = self._slots.setdefault(user, _Slot(self._fresh()))
         self._slots.move_to_end(user)
         async with slot.lock:
             try:
-                slot.index = await self._caught_up(user, slot.index)
+                if slot.behind or not lately:
+                    slot.behind = False  # before the database is asked: what comes meanwhile sets it again
+                    slot.index = await self._caught_up(user, slot.index)
                 yield slot.index
             except ThoughtcycleError:  # a database that is away, a model that fails: nothing was begun
+                slot.behind = True
                 raise
             except BaseException:
-                slot.index = self._fresh()
+                slot.index, slot.behind = self._fresh(), True
                 raise
             finally:
                 self._weigh(user, slot)
@@ -83,8 +95,8 @@ class Shelf(ABC, Generic[Index]):
         """Accounts for an index after its use, and lets go of others while they are too many together."""
         if self._slots.get(user) is not slot:
             return  # let go of meanwhile
-        self.nbytes += slot.index.nbytes - slot.nbytes
-        slot.nbytes = slot.index.nbytes
+        before, slot.nbytes = slot.nbytes, slot.index.nbytes
+        self.nbytes += slot.nbytes - before
         while self.nbytes > self._budget and len(self._slots) > 1:
             _, oldest = self._slots.popitem(last=False)
             self.nbytes -= oldest.nbytes

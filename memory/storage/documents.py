@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from pydantic_core import from_json
+
 from thoughtcycle.memory.records import MemoryRecord, Status, as_text
 from thoughtcycle.memory.storage.base import Block, Entry
 from thoughtcycle.memory.storage.packing import packed, stored, unpacked
@@ -44,9 +46,18 @@ def dumps(record: MemoryRecord | None, *, aside: bool | None = None) -> str | No
     return None if record is None else _encoded(to_document(record, aside=aside))
 
 
+def parsed(text: str) -> dict[str, Any]:
+    """A document's JSON text as it is."""
+    try:
+        found: dict[str, Any] = from_json(text, cache_strings="keys")  # twice as fast as json.loads
+    except ValueError:  # nested deeper than it goes
+        found = json.loads(text)
+    return found
+
+
 def loads(text: str) -> MemoryRecord:
     """The record of a document's JSON text."""
-    return from_document(json.loads(text))
+    return from_document(parsed(text))
 
 
 def identity_of(record: MemoryRecord) -> str:

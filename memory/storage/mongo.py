@@ -141,6 +141,9 @@ class MongoStorage(Storage):
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         return await self._run(mongo_memories.feed(self._db, space, after, model))
 
+    async def glance(self, space: str, ids: Sequence[str]) -> tuple[int, list[MemoryRecord]]:
+        return await self._run(mongo_memories.glance(self._db, space, ids))
+
     async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
         return await self._run(mongo_memories.past(self._db, space, at, model))
 

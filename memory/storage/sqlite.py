@@ -150,6 +150,9 @@ class SqliteStorage(Storage):
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         return await self._read(sqlite_memories.feed, space, after, model)
 
+    async def glance(self, space: str, ids: Sequence[str]) -> tuple[int, list[MemoryRecord]]:
+        return await self._read(sqlite_memories.glance, space, ids)
+
     async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
         return await self._read(sqlite_memories.past, space, at, model)
 

@@ -1,6 +1,5 @@
 """Memories, vectors and journal in SQLite: plain functions of a connection, each run as one transaction."""
 
-import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,6 +14,7 @@ from thoughtcycle.memory.storage.documents import (
     entries_of,
     identity_of,
     loads,
+    parsed,
     was_valid,
 )
 from thoughtcycle.memory.storage.forgetting import hashed
@@ -204,13 +204,18 @@ def feed(db: sqlite3.Connection, space: str, after: int, model: str | None) -> F
         query = "SELECT DISTINCT memory FROM journal WHERE space = ? AND number > ?"
         changed = [row[0] for row in db.execute(query, (space, after))]
         documents = (row[0] for row in where_in(db, "document FROM memories", space, "id", changed))
-    entries, places = entries_of(json.loads(document) for document in documents)
+    entries, places = entries_of(parsed(document) for document in documents)
     return Feed(number, entries, _blocks(db, space, places, model, everything=after == 0))
+
+
+def glance(db: sqlite3.Connection, space: str, ids: Sequence[str]) -> tuple[int, list[MemoryRecord]]:
+    """See Storage.glance."""
+    return head(db, space), records(db, space, ids)
 
 
 def past(db: sqlite3.Connection, space: str, at: datetime, model: str | None) -> Feed:
     """See Storage.past."""
-    kept = (json.loads(document) for document in _stored(db, space, (*SEARCHED, "superseded")))
+    kept = (parsed(document) for document in _stored(db, space, (*SEARCHED, "superseded")))
     entries, places = entries_of(document for document in kept if was_valid(document, at))
     return Feed(head(db, space), entries, _blocks(db, space, places, model, everything=True))
 

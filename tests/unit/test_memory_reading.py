@@ -59,6 +59,14 @@ async def test_the_oldest_goes_first_and_what_changed_at_once(storage: Counting)
     await reading.records("ana", present(storage, "m1"))
     await reading.records("ana", present(storage, "m2"))
     await reading.records("ana", present(storage, "m1"))
-    reading.forget("ana", ["m1"])
+    reading.changed("ana", [storage.documents["m1"].model_copy(update={"status": "hidden"})])
     await reading.records("ana", present(storage, "m1"))
     assert storage.read == ["m1", "m2", "m1", "m1"]
+
+
+async def test_what_was_just_written_is_not_read(storage: Counting) -> None:
+    reading = Reading(storage)
+    storage.documents["m1"] = storage.documents["m1"].model_copy(update={"revision": 9, "content": "novo"})
+    reading.changed("ana", [storage.documents["m1"]])
+    assert (await reading.records("ana", {"m1": 9}))["m1"].text == "novo"
+    assert storage.read == []

@@ -1,0 +1,78 @@
+"""A search looks in the index as it is, and once more where somebody has written meanwhile."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.memories import Clock, WordEmbedder
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.storage.sqlite import SqliteStorage
+
+Trips = list[str]
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Memory]:
+    """Ana's memories of the sea, with an index that has been used."""
+    async with Memory.open(url(tmp_path), embeddings=WordEmbedder(), clock=Clock()) as memory:
+        await memory.save(
+            "ana", [MemoryDraft(content="Gosta do mar"), MemoryDraft(content="Vive perto do mar")]
+        )
+        await memory.search("ana", "mar")
+        yield memory
+
+
+@pytest.fixture
+def trips(here: Memory, monkeypatch: pytest.MonkeyPatch) -> Trips:
+    """The names of the transactions that follow."""
+    made: Trips = []
+    run = SqliteStorage._run
+
+    async def counted(self: SqliteStorage, mode: str, work: Callable[[], Any]) -> Any:
+        made.append(work.func.__name__)  # type: ignore[attr-defined]
+        return await run(self, mode, work)
+
+    monkeypatch.setattr(SqliteStorage, "_run", counted)
+    return made
+
+
+def url(folder: Path) -> str:
+    return f"sqlite:///{folder}/m.db"
+
+
+async def found(memory: Memory, query: str = "mar") -> set[str]:
+    return {hit.record.text for hit in await memory.search("ana", query)}
+
+
+@pytest.mark.spec("CM-9")
+async def test_a_search_is_one_transaction(here: Memory, trips: Trips) -> None:
+    assert await found(here) == {"Gosta do mar", "Vive perto do mar"}
+    assert trips == ["glance"]
+
+
+async def test_after_a_write_of_its_own_it_does_not_look_in_vain(here: Memory, trips: Trips) -> None:
+    await here.save("ana", [MemoryDraft(content="Teme o mar")])
+    trips.clear()
+    assert await found(here) == {"Gosta do mar", "Vive perto do mar", "Teme o mar"}
+    assert trips == ["feed", "glance"]
+
+
+@pytest.mark.spec("BY-2")
+async def test_what_another_process_does_is_seen_at_once(here: Memory, tmp_path: Path, trips: Trips) -> None:
+    async with Memory.open(url(tmp_path), embeddings=WordEmbedder(), clock=Clock()) as there:
+        hit = (await there.search("ana", "vive"))[0].record
+        await there.update("ana", hit.id, content="Vive longe do mar", correction=True)
+        assert await found(here) == {"Gosta do mar", "Vive longe do mar"}
+        await there.hide("ana", [hit.id])
+        trips.clear()
+        assert await found(here) == {"Gosta do mar"}
+        assert trips == ["glance", "feed"]
+        await there.undo("ana", hit.id)
+        assert await found(here) == {"Gosta do mar", "Vive longe do mar"}
+        await there.forget_user("ana")
+        assert await found(here) == set()
+        await there.save("ana", [MemoryDraft(content="Prefere o mar calmo")])
+        assert await found(here) == {"Prefere o mar calmo"}
