@@ -1,7 +1,7 @@
 """What one exchange is worth: its judgement with facts and preserved data, and its layer marks."""
 
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from pydantic import AwareDatetime, Field
 
@@ -12,12 +12,20 @@ CriticalKind = Literal["financial_goals", "configured_limits", "declared_prefere
 CRITICAL: tuple[CriticalKind, ...] = get_args(CriticalKind)
 
 
+T = TypeVar("T")
+
+
+def _union(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(one + other))
+
+
 class Preserved(Frozen):
     """A number or a date as it was said and, beside it, normalised (CM-3)."""
 
     said: str
     normalised: str
-    """A number in plain digits (`5000`, `12.5`), a day, week, month or year in ISO 8601 (`2026-12`)."""
+    """A number in plain digits (`5000`, `12.5`), a day, week, month or year (`2026-12`) or a time of day
+    (`15:00`) in ISO 8601; telephone numbers, addresses and identifiers as they were said."""
 
 
 class PreservedData(Frozen):
@@ -27,6 +35,18 @@ class PreservedData(Frozen):
     dates: tuple[Preserved, ...] = ()
     decisions: tuple[str, ...] = ()
     essential_context: tuple[str, ...] = ()
+
+    def merged(self, other: "PreservedData") -> "PreservedData":
+        """What either holds, each thing once, in order."""
+        return PreservedData(
+            numerical_values=_union(self.numerical_values, other.numerical_values),
+            dates=_union(self.dates, other.dates),
+            decisions=_union(self.decisions, other.decisions),
+            essential_context=_union(self.essential_context, other.essential_context),
+        )
+
+    def __bool__(self) -> bool:
+        return any((self.numerical_values, self.dates, self.decisions, self.essential_context))
 
 
 class CriticalDatum(Frozen):

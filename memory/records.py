@@ -8,7 +8,12 @@ from uuid import UUID, uuid4, uuid5
 from pydantic import AwareDatetime, Field
 from typing_extensions import TypedDict
 
-from thoughtcycle.memory.judgement import Judgement, LayerMark
+from thoughtcycle.memory.judgement import CriticalDatum as CriticalDatum
+from thoughtcycle.memory.judgement import CriticalKind as CriticalKind
+from thoughtcycle.memory.judgement import Judgement as Judgement
+from thoughtcycle.memory.judgement import LayerMark
+from thoughtcycle.memory.judgement import Preserved as Preserved
+from thoughtcycle.memory.judgement import PreservedData as PreservedData
 from thoughtcycle.memory.kinds import Frozen as Frozen
 from thoughtcycle.memory.kinds import Kind as Kind
 from thoughtcycle.memory.kinds import Layer as Layer

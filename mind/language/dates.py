@@ -248,6 +248,11 @@ def amounts(text: str | Folded, language: Language) -> tuple[Amount, ...]:
     return tuple(found)
 
 
+def number_value(number: str, language: Language) -> float:
+    """The number behind digits as the language writes them: "5.000" is 5000 in Portuguese, 5 in English."""
+    return _value(number, _patterns(language).data["decimal"])
+
+
 def _value(number: str, decimal: str) -> float:
     """The number behind digits with separators; three digits after the last one are thousands."""
     number = number.rstrip(".,")

@@ -1,0 +1,230 @@
+"""Goals, limits, preferences and decisions that the user declares: critical data, found by rules (CM-7)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from thoughtcycle.memory.records import CriticalDatum, CriticalKind
+from thoughtcycle.mind.language.clauses import Clause, Message, Sentence, parse
+from thoughtcycle.mind.language.detect import detect_language
+from thoughtcycle.mind.language.patterns import compiled
+from thoughtcycle.mind.language.quantities import Quantity, quantities
+from thoughtcycle.mind.language.values import trim
+from thoughtcycle.prompts.loader import Language, word_lists
+
+NEAR = 24
+"""Folded characters behind "até" or "by" within which its date begins."""
+MOST = 200
+"""Data of one message; nobody declares more."""
+
+_NOT_SAID = ("reported", "hypothetical")
+_MACRO = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True)
+class _Trigger:
+    kind: CriticalKind
+    patterns: tuple[re.Pattern[str], ...]
+    never: re.Pattern[str] | None
+    opens: bool
+    asked: bool
+    dated: bool
+
+
+@dataclass(frozen=True)
+class _Found:
+    kind: CriticalKind
+    start: int
+    end: int
+
+
+@cache
+def _data(language: Language) -> Mapping[str, Any]:
+    return word_lists(language, "language/critical")
+
+
+@cache
+def _compiled(pattern: str, language: Language) -> re.Pattern[str]:
+    macros = _data(language)["macros"]
+    while (grown := _MACRO.sub(lambda match: macros.get(match[1], match[0]), pattern)) != pattern:
+        pattern = grown
+    return compiled(pattern, language)
+
+
+@cache
+def _triggers(language: Language) -> tuple[_Trigger, ...]:
+    return tuple(
+        _Trigger(
+            kind=entry["kind"],
+            patterns=tuple(_compiled(pattern, language) for pattern in entry["patterns"]),
+            never=_compiled(entry["never"], language) if "never" in entry else None,
+            opens=entry.get("opens", False),
+            asked=entry.get("asked", False),
+            dated=entry.get("dated", False),
+        )
+        for entry in _data(language)["trigger"]
+    )
+
+
+def critical_in(text: str, *, language: Language, now: datetime, cycle: str) -> tuple[CriticalDatum, ...]:
+    """What the user declares in a message, each the clause as said with amounts and dates, in order.
+
+    `language` decides where the words do not; `now` is the message's own time in the user's time zone.
+    What is negated, supposed, quoted, asked, said of somebody else, or taken back as a joke is none.
+    Pure and linear in the length of `text`, of which the first 20,000 characters are read.
+    """
+    spoken = detect_language(text, language)
+    message = parse(text, spoken)
+    if message.unsaid:
+        return ()
+    measured = quantities(message.folded, spoken, now)
+    data: dict[tuple[CriticalKind, str], CriticalDatum] = {}
+    for sentence in message.sentences:
+        for found in _merged(_in_sentence(message, sentence, measured, spoken)):
+            datum = _datum(message, found, measured, cycle, now, spoken)
+            data.setdefault((datum.kind, datum.text), datum)
+    return tuple(data.values())[:MOST]
+
+
+def _datum(
+    message: Message,
+    found: _Found,
+    measured: tuple[Quantity, ...],
+    cycle: str,
+    at: datetime,
+    language: Language,
+) -> CriticalDatum:
+    start, end = trim(message.folded, found.start, found.end)
+    tag = compiled(word_lists(language, "language/clauses")["tag"], language)
+    if match := tag.search(message.folded.text, start, end):
+        end = match.start()
+    inside = [one.preserved.normalised for one in measured if start <= one.start < end]
+    return CriticalDatum(
+        kind=found.kind,
+        text=" ".join(message.folded.original(start, end).split()),
+        cycle=cycle,
+        at=at,
+        values=tuple(dict.fromkeys(inside)),
+    )
+
+
+def _merged(found: Iterator[_Found]) -> list[_Found]:
+    """One of several with the same kind that overlap: from the first one's start to the last one's end."""
+    kept: list[_Found] = []
+    for one in found:
+        same = next((place for place, each in enumerate(kept) if _overlap(each, one)), None)
+        if same is None:
+            kept.append(one)
+        else:
+            kept[same] = _Found(one.kind, min(kept[same].start, one.start), max(kept[same].end, one.end))
+    return kept
+
+
+def _overlap(one: _Found, other: _Found) -> bool:
+    return one.kind == other.kind and one.start < other.end and other.start < one.end
+
+
+def _in_sentence(
+    message: Message, sentence: Sentence, measured: tuple[Quantity, ...], language: Language
+) -> Iterator[_Found]:
+    text = message.folded.text
+    if _compiled(_data(language)["unsure"], language).search(text, sentence.start, sentence.end):
+        return
+    if conditional := _conditional(message, sentence, language):
+        yield conditional
+        return
+    for place, clause in enumerate(sentence.clauses):
+        if (
+            clause.mood in ("reported", "hypothetical")
+            or clause.other_subject
+            or _quoted(text, clause, language)
+        ):
+            continue
+        reach = _reach(sentence, place)
+        for kind, opens in _kinds(text, clause, reach, measured, language):
+            end = reach if opens else _end(message, sentence, place, measured, language)
+            yield _Found(kind, _start(clause, measured), end)
+
+
+def _conditional(message: Message, sentence: Sentence, language: Language) -> _Found | None:
+    """A limit that begins with its condition: "se eu passar de 800, me avisa"."""
+    text, data = message.folded.text, _data(language)
+    first = sentence.clauses[0] if sentence.clauses else None
+    if first is None or not _compiled(data["condition"], language).match(text, first.start, first.end):
+        return None
+    told = _compiled(rf"(?<![\w]){data['told']}", language).search(text, first.end, sentence.end)
+    told = told or _compiled(rf"(?<=, ){data['told']}", language).search(text, first.start, sentence.end)
+    if told is None or any(char.isdigit() for char in text[first.start : told.start()]) is False:
+        return None
+    return _Found("configured_limits", first.start, sentence.end)
+
+
+def _quoted(text: str, clause: Clause, language: Language) -> bool:
+    """Whether what stands before the clause's colon says that it is somebody else's words."""
+    before = text[max(0, clause.start - 40) : clause.start].rstrip()
+    return before.endswith(":") and bool(_compiled(_data(language)["quoting"], language).search(before))
+
+
+def _reach(sentence: Sentence, place: int) -> int:
+    """The end of the clauses from this one on that are the user's own."""
+    end = sentence.clauses[place].end
+    for later in sentence.clauses[place + 1 :]:
+        if later.mood in _NOT_SAID or later.other_subject:
+            break
+        end = later.end
+    return end
+
+
+def _kinds(
+    text: str, clause: Clause, reach: int, measured: tuple[Quantity, ...], language: Language
+) -> Iterator[tuple[CriticalKind, bool]]:
+    """The kinds whose pattern the clause begins with, and whether what is meant may lie behind it."""
+    for trigger in _triggers(language):
+        if clause.mood == "question" and not trigger.asked:
+            continue
+        if trigger.never and trigger.never.match(text, clause.start, reach):
+            continue
+        for pattern in trigger.patterns:
+            end = reach if trigger.opens else clause.end
+            match = pattern.match(text, clause.start, end)
+            if match and not (trigger.dated and not _dated(match.end(), measured)):
+                yield trigger.kind, trigger.opens
+                break
+
+
+def _dated(end: int, measured: tuple[Quantity, ...]) -> bool:
+    return any(one.date and end <= one.start + 1 <= end + NEAR for one in measured)
+
+
+def _start(clause: Clause, measured: tuple[Quantity, ...]) -> int:
+    """Where the clause begins; with what leads in, where that says when."""
+    lead = clause.start - len(clause.lead)
+    return lead if any(one.date and lead <= one.start < clause.start for one in measured) else clause.start
+
+
+def _end(
+    message: Message,
+    sentence: Sentence,
+    place: int,
+    measured: tuple[Quantity, ...],
+    language: Language,
+) -> int:
+    """How far the clause reaches: over those that go on with it, and to the amount that it lacks."""
+    text = message.folded.text
+    continues = compiled(word_lists(language, "language/clauses")["continues"], language)
+    clause = sentence.clauses[place]
+    end = clause.end
+    for later in sentence.clauses[place + 1 :]:
+        if later.mood in _NOT_SAID or later.other_subject:
+            break
+        goes_on = continues.match(text, later.start - len(later.lead), later.end)
+        lacks = not any(clause.start <= one.start < end for one in measured)
+        gives = any(later.start <= one.start < later.end for one in measured)
+        own = next(_kinds(text, later, later.end, measured, language), None)
+        if own is not None or not (goes_on or (lacks and gives)):
+            break
+        end = later.end
+    return end
