@@ -34,7 +34,7 @@ CANDIDATES = 10
 LONGEST_QUERY = 10_000
 """Characters of a query that are read."""
 _FEW = 20_000
-"""Memories that are searched at once: a change of threads costs as much as the millisecond or two it takes."""
+"""Memories that are searched at once: a change of threads costs as much as the moment that it takes."""
 _SHORT = 20_000
 """Characters that are ranked at once, for the same reason."""
 
