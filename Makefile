@@ -31,6 +31,7 @@ torture: $(VENV)/.dev
 eval: $(VENV)/.dev
 	$(BIN)/python -m thoughtcycle.evals.rules $(ARGS)
 	$(BIN)/thoughtcycle eval messages
+	$(BIN)/thoughtcycle eval funnel $(if $(DATA),--data $(DATA)/locomo)
 ifdef DATA
 	$(BIN)/thoughtcycle eval locomo --data $(DATA)/locomo
 	$(BIN)/thoughtcycle eval prefeval --data $(DATA)/prefeval

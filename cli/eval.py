@@ -19,6 +19,7 @@ app = typer.Typer(help=TEXTS["help.eval"], no_args_is_help=True)
 Html = Annotated[Path | None, typer.Option("--html", help=TEXTS["option.html"])]
 Failures = Annotated[bool, typer.Option("--failures", help=TEXTS["option.failures"])]
 Data = Annotated[Path, typer.Option("--data", help=TEXTS["option.data"])]
+MaybeData = Annotated[Path | None, typer.Option("--data", help=TEXTS["option.data"])]
 
 
 @app.command(help=TEXTS["help.locomo"])
@@ -51,6 +52,22 @@ def messages(as_json: Json = False, failures: Failures = False) -> None:
         put_json(labelled.as_json(results))
     else:
         typer.echo(labelled.as_text(results))
+
+
+@app.command(help=TEXTS["help.funnel"])
+@reported
+def funnel(data: MaybeData = None, as_json: Json = False, failures: Failures = False) -> None:
+    from thoughtcycle.evals.funnel import report, wrong
+    from thoughtcycle.prompts.loader import LANGUAGES
+
+    if failures:
+        typer.echo("\n".join(line for language in LANGUAGES for line in wrong(language)))
+        return
+    found = report(data)
+    if as_json:
+        put_json(found.as_json())
+    else:
+        typer.echo(found.as_text())
 
 
 def _print(

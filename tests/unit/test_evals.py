@@ -3,7 +3,9 @@
 import json
 import re
 from dataclasses import replace
+from math import isnan
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree
 
 import pytest
@@ -11,8 +13,9 @@ from typer.testing import CliRunner
 
 from support.memories import WordEmbedder
 from thoughtcycle.cli.main import app
-from thoughtcycle.evals import locomo, prefeval
+from thoughtcycle.evals import funnel, locomo, prefeval
 from thoughtcycle.evals.asking import Baseline, halves
+from thoughtcycle.evals.labels import Half
 from thoughtcycle.evals.locomo import Turn, exchanges
 from thoughtcycle.evals.measures import Asked, recall, reciprocal_rank, score, scores
 from thoughtcycle.evals.page import page
@@ -185,3 +188,43 @@ def test_what_is_not_the_data_set_is_refused_in_one_line(tmp_path: Path, text: s
         locomo.load(tmp_path / "nowhere")
     with pytest.raises(InputRefused):
         prefeval.load(tmp_path / "nowhere")
+
+
+def test_the_area_under_the_curve_counts_pairs() -> None:
+    assert funnel.auc([1, 2, 3, 4], [False, False, True, True]) == 1.0
+    assert funnel.auc([4, 3, 2, 1], [False, False, True, True]) == 0.0
+    assert funnel.auc([1, 1, 1, 1], [False, True, False, True]) == 0.5
+    assert funnel.auc([1, 2, 3], [False, True, False]) == 0.5
+    assert isnan(funnel.auc([1, 2], [True, True]))
+
+
+@pytest.mark.spec("SM-2", "SM-4")
+def test_the_funnel_is_measured_on_turns_that_an_observation_cites(tmp_path: Path) -> None:
+    told = {"a": [["Anna adopted a dog.", "D1:1"]], "b": [["x", ["D1:1", "D9:9"]]]}
+    plain = [
+        conversation("one") | {"observation": {"s": told}},
+        conversation("two") | {"observation": {"s": told}},
+    ]
+    (tmp_path / "locomo10.json").write_text(json.dumps(plain))
+    found = CliRunner().invoke(app, ["eval", "funnel", "--data", str(tmp_path), "--json"])
+    scores = json.loads(found.stdout)["locomo"]
+    assert {half: each["turns"] > 1 for half, each in scores.items()} == {"tune": True, "held out": True}
+    assert all(0 < each["cited"] < 1 for each in scores.values())
+
+
+@pytest.mark.spec("SM-2", "SM-3")
+@pytest.mark.parametrize("language", ["pt", "en"])
+@pytest.mark.parametrize("half", ["tune", "held_out"])
+def test_the_funnel_keeps_and_drops_what_it_must(language: Literal["pt", "en"], half: Half) -> None:
+    found = funnel.sifted(language, half)
+    assert found.keep > 50 and found.drop > 30
+    assert found.kept >= 0.95
+    if half == "tune":  # the other half is reported, not aimed at
+        assert found.dropped >= 0.80
+
+
+def test_a_file_without_observations_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "locomo10.json").write_text(json.dumps([conversation("one")]))
+    with pytest.raises(InputRefused) as refused:
+        funnel.evaluate(tmp_path)
+    assert refused.value.code == "eval_data"
