@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -72,7 +72,8 @@ def _triggers(language: Language) -> tuple[_Trigger, ...]:
 def critical_in(text: str, *, language: Language, now: datetime, cycle: str) -> tuple[CriticalDatum, ...]:
     """What the user declares in a message, each the clause as said with amounts and dates, in order.
 
-    `language` decides where the words do not; `now` is the message's own time in the user's time zone.
+    `language` decides where the words do not; `now` is the message's own time in the user's
+    time zone (without one: UTC).
     What is negated, supposed, quoted, asked, said of somebody else, or taken back as a joke is none.
     Pure and linear in the length of `text`, of which the first 20,000 characters are read.
     """
@@ -106,7 +107,7 @@ def _datum(
         kind=found.kind,
         text=" ".join(message.folded.original(start, end).split()),
         cycle=cycle,
-        at=at,
+        at=at if at.tzinfo else at.replace(tzinfo=UTC),
         values=tuple(dict.fromkeys(inside)),
     )
 

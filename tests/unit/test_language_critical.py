@@ -1,7 +1,7 @@
 """Goals, limits, preferences and decisions are found in what the user says of themself, and nowhere else (CM-7)."""
 
 import tomllib
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from thoughtcycle.mind.language.critical import critical_in
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
-SATURDAY = datetime(2026, 11, 21, 10, 0)
+SATURDAY = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 SETS = Path(__file__).parents[1] / "support" / "critical"
 NAMES = {
     "g": "financial_goals",

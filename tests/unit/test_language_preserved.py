@@ -1,7 +1,7 @@
 """Numbers, dates, decisions and names of a text are found, as said and normalised (CM-3, BY-11)."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ from thoughtcycle.mind.language.preserved import preserved_in
 from thoughtcycle.mind.language.quantities import quantities
 from thoughtcycle.prompts.loader import Language
 
-SATURDAY = datetime(2026, 11, 21, 10, 0)
+SATURDAY = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 
 
 def said(text: str, language: Language) -> list[tuple[str, str]]:
