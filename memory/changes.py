@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from thoughtcycle.memory.records import (
     Kind,
@@ -129,6 +129,21 @@ def dropped(record: MemoryRecord, at: datetime) -> Write:
     return Write(gone, "supersede", at, before=record, vectors=())
 
 
+class Named(NamedTuple):
+    """A draft with what it is recognised by."""
+
+    draft: MemoryDraft
+    identity: str
+    id: str
+    """The one that it gets: a repeated run of the same step gives the same."""
+
+
+def named(user: str, draft: MemoryDraft) -> Named:
+    """`draft` with what it is recognised by among the user's memories."""
+    says = identity(draft.type, draft.content)
+    return Named(draft, says, named_id("memory", user, says, draft.source.cycle or ""))
+
+
 class SavePlan:
     """Drafts against what is known of the same content, key or id."""
 
@@ -144,28 +159,27 @@ class SavePlan:
         for record in known:
             self._know(record)
 
-    def add(self, drafts: Iterable[MemoryDraft]) -> Planned:
+    def add(self, drafts: Iterable[Named]) -> Planned:
         """One draft after the other, so that they also see each other."""
-        outcomes = [self._one(draft) for draft in drafts]
+        outcomes = [self._one(*draft) for draft in drafts]
         latest: list[Outcome] = [
             (self._records[record.id], outcome, former) for record, outcome, former in outcomes
         ]
         return Planned(tuple(self._writes.values()), tuple(latest))
 
-    def _one(self, draft: MemoryDraft) -> Outcome:
-        same = self._same.get(identity(draft.type, draft.content))
+    def _one(self, draft: MemoryDraft, says: str, id: str) -> Outcome:
+        same = self._same.get(says)
         if same is not None:
             return self._reinforced(self._records[same], draft), "known", None
-        id = draft_id(self._user, draft)
         if draft.source.cycle is not None and id in self._records:
             record = self._records[id]  # saved by this cycle before, changed since
             return self._records.get(record.current or "", record) if record.merged else record, "known", None
         if draft.key is not None and draft.key in self._keyed:
             record = self._records[self._keyed[draft.key]]
             if self._said(draft) < record.valid_from:
-                return self._before(record, draft), "known", None
+                return self._before(record, id, draft), "known", None
             return self._superseded(record, draft)
-        return self._saved(new_id() if id in self._records else id, draft), "saved", None
+        return self._saved(new_id() if id in self._records else id, draft, says), "saved", None
 
     def _said(self, draft: MemoryDraft) -> datetime:
         return min(draft.said or self._at, self._at).astimezone(UTC)
@@ -179,9 +193,9 @@ class SavePlan:
         self._put(Write(stronger, "reinforce", self._at, before=record, cycle=cycle))
         return stronger
 
-    def _before(self, record: MemoryRecord, draft: MemoryDraft) -> MemoryRecord:
+    def _before(self, record: MemoryRecord, id: str, draft: MemoryDraft) -> MemoryRecord:
         """What was said before `record` was, and heard of later, is its former version from the start."""
-        former = self._made(draft_id(self._user, draft), draft)
+        former = self._made(id, draft)
         kept = {"status": "superseded", "valid_to": record.valid_from, "current": record.id}
         former = former.model_copy(update=kept)
         vectors = self._keys.made(former)
@@ -200,11 +214,11 @@ class SavePlan:
             **drafted(draft),
         )
 
-    def _saved(self, id: str, draft: MemoryDraft) -> MemoryRecord:
+    def _saved(self, id: str, draft: MemoryDraft, says: str) -> MemoryRecord:
         record = self._made(id, draft)
         vectors = self._keys.made(record)
         record = with_vectors(record, vectors)
-        self._put(Write(record, "save", self._at, vectors=vectors, cycle=draft.source.cycle))
+        self._put(Write(record, "save", self._at, vectors=vectors, cycle=draft.source.cycle), says)
         return record
 
     def _superseded(self, record: MemoryRecord, draft: MemoryDraft) -> Outcome:
@@ -224,14 +238,15 @@ class SavePlan:
         self._put(current)
         return current.record, "superseded", former.record
 
-    def _put(self, write: Write) -> None:
+    def _put(self, write: Write, says: str | None = None) -> None:
         self._writes[write.record.id] = write
-        self._know(write.record)
+        self._know(write.record, says)
 
-    def _know(self, record: MemoryRecord) -> None:
+    def _know(self, record: MemoryRecord, says: str | None = None) -> None:
+        """`says`: its identity, where it is known already."""
         self._records[record.id] = record
         if record.status == "active":
-            self._same[identity(record.type, record.content)] = record.id
+            self._same[says or identity(record.type, record.content)] = record.id
             if record.key is not None:
                 self._keyed[record.key] = record.id
 
@@ -257,11 +272,6 @@ def drafted(draft: MemoryDraft, former: MemoryRecord | None = None) -> dict[str,
         "priority": priority if draft.priority is None else draft.priority,
         "pinned": draft.pinned or (former is not None and former.pinned),
     }
-
-
-def draft_id(user: str, draft: MemoryDraft) -> str:
-    """The id that a draft gets: a repeated run of the same step gives the same."""
-    return named_id("memory", user, identity(draft.type, draft.content), draft.source.cycle or "")
 
 
 def new_version(

@@ -89,12 +89,22 @@ class Engine:
 
         Raises Conflict when another process was faster eight times in a row.
         """
+
+        async def attempt() -> tuple[list[MemoryRecord], R]:
+            writes, told = await plan()
+            return await self._storage.commit(user, writes), told
+
+        return await self._repeat(user, attempt)
+
+    async def _repeat(
+        self, user: str, attempt: Callable[[], Awaitable[tuple[list[MemoryRecord], R]]]
+    ) -> tuple[dict[str, MemoryRecord], R]:
+        """As `_change`, of reading, planning and writing in one."""
         lock = self._locks.setdefault(user, asyncio.Lock())
         async with lock:
             for left in reversed(range(_TRIES)):
-                writes, told = await plan()
                 try:
-                    stored = await self._storage.commit(user, writes)
+                    stored, told = await attempt()
                 except Conflict:
                     if not left:
                         raise

@@ -10,11 +10,12 @@ import numpy as np
 
 from thoughtcycle.memory import embedder
 from thoughtcycle.memory.changes import (
+    Keys,
     Planned,
     SavePlan,
     corrected,
-    draft_id,
     hidden,
+    named,
     new_version,
     search_keys,
 )
@@ -47,9 +48,9 @@ from thoughtcycle.memory.shelf import BUDGET
 from thoughtcycle.memory.snapshots import Snapshots
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.storage.factory import open_storage
+from thoughtcycle.memory.storage.standing import Asked, Standing
 from thoughtcycle.memory.storage.url import parse_url
 from thoughtcycle.memory.undoing import UndoSearch, is_version, same_content, undone
-from thoughtcycle.memory.words import identity
 from thoughtcycle.prompts.errors import InputRefused
 
 _PAGE = 100
@@ -116,19 +117,19 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Re
             texts = [text for draft in drafts for text in search_keys(draft.content, draft.bindings)]
             vectors = await self.embed(texts)
         data = embedder.packed(vectors)
+        wanted = [named(user, draft) for draft in drafts]
+        asked = Asked(
+            identities={one.identity for one in wanted},
+            keys={draft.key for draft in drafts if draft.key is not None},
+            ids=[one.id for one in wanted],
+        )
 
-        async def plan() -> tuple[tuple[Write, ...], Planned]:
-            identities = {identity(draft.type, draft.content) for draft in drafts}
-            keys = {draft.key for draft in drafts if draft.key is not None}
-            known = await self._storage.same(user, identities=identities, keys=keys)
-            known += await self._storage.records(user, [draft_id(user, draft) for draft in drafts])
-            if merged := [record.current for record in known if record.merged and record.current]:
-                known += await self._storage.records(user, merged)
-            held = await self._keys([record for record in known if record.key in keys], data)
-            planned = SavePlan(user, known, held, self._clock()).add(drafts)
+        def plan(standing: Standing) -> tuple[tuple[Write, ...], Planned]:
+            keys = Keys(self._model, data, {vector.id: vector for vector in standing.vectors})
+            planned = SavePlan(user, standing.records, keys, self._clock()).add(wanted)
             return planned.writes, planned
 
-        stored, planned = await self._change(user, plan)
+        stored, planned = await self._repeat(user, lambda: self._storage.save(user, asked, plan))
         return [
             Saved(
                 record=stored.get(record.id, record),

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from thoughtcycle.memory import embedder, intents
-from thoughtcycle.memory.changes import Keys, SavePlan, search_keys
+from thoughtcycle.memory.changes import Keys, SavePlan, named, search_keys
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.facets import aware
@@ -326,7 +326,7 @@ async def open_spooled(
 
 def _promised(user: str, drafts: Sequence[MemoryDraft], keys: Keys, at: datetime) -> list[Saved]:
     """What will be made of drafts, as far as that can be known without the database."""
-    outcomes = SavePlan(user, (), keys, at).add(drafts).outcomes
+    outcomes = SavePlan(user, (), keys, at).add(named(user, draft) for draft in drafts).outcomes
     return [Saved(record=record, outcome=outcome, former=former) for record, outcome, former in outcomes]
 
 

@@ -18,7 +18,7 @@ from datetime import datetime
 import numpy as np
 
 from thoughtcycle.memory import intents
-from thoughtcycle.memory.changes import draft_id
+from thoughtcycle.memory.changes import named
 from thoughtcycle.memory.intents import Intent
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Conversation, Cycle, MemoryDraft, Op, Variant
@@ -114,7 +114,7 @@ class Replay(Memory):
                 return False
         if draft.source.cycle is not None:
             return True
-        known_ids = await self._storage.records(intent.user, [draft_id(intent.user, draft)])
+        known_ids = await self._storage.records(intent.user, [named(intent.user, draft).id])
         return not any(known.created >= intent.at for known in known_ids)
 
     async def _update(self, intent: intents.Update) -> None:

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from thoughtcycle.memory.records import (
     Access,
@@ -23,9 +23,12 @@ from thoughtcycle.memory.storage.forgetting import Forgetting
 from thoughtcycle.memory.storage.health import Health
 from thoughtcycle.memory.storage.job_port import JobStorage
 from thoughtcycle.memory.storage.sheet_port import SheetStorage
+from thoughtcycle.memory.storage.standing import Asked, Standing
 from thoughtcycle.memory.storage.whole_user import WholeUser
 from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.prompts.errors import StorageFailed
+
+R = TypeVar("R")
 
 
 class Conflict(StorageFailed):
@@ -180,6 +183,23 @@ class Storage(WholeUser, Health, Forgetting, JobStorage, SheetStorage):
         A write with the op `erase` also empties what earlier journal rows of its memory keep.
         Raises Conflict when `before` is not what is stored, or an active memory holds the same `key`.
         """
+
+    async def save(
+        self, space: str, asked: Asked, plan: Callable[[Standing], tuple[Sequence[Write], R]]
+    ) -> tuple[list[MemoryRecord], R]:
+        """Looks for what stands already, and commits the writes that `plan` makes of it; it tells more (R).
+
+        `plan` must be pure: it runs on any thread. A backend that can does all of it in one go.
+        Raises as `commit`.
+        """
+        found = await self.same(space, identities=asked.identities, keys=asked.keys)
+        standing = Standing([*found, *await self.records(space, asked.ids)])
+        if merged := standing.merged():
+            standing = Standing([*standing.records, *await self.records(space, merged)])
+        if holding := standing.holding(asked.keys):
+            standing = Standing(standing.records, await self.vectors(space, holding))
+        writes, told = plan(standing)
+        return await self.commit(space, writes), told
 
     @abstractmethod
     async def records(self, space: str, ids: Sequence[str]) -> list[MemoryRecord]:

@@ -6,16 +6,20 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from pydantic_core import from_json
+from pydantic_core import PydanticSerializationError, from_json
 
 from thoughtcycle.memory.records import MemoryRecord, Status, as_text
 from thoughtcycle.memory.storage.base import Block, Entry
 from thoughtcycle.memory.storage.packing import packed, stored, unpacked
 from thoughtcycle.memory.words import identity
+from thoughtcycle.prompts.errors import InputRefused
 
-_STORED = {"id": "_id", "space": "memoriesId", "vector_ids": "vectorIds"}
-_encoded = json.JSONEncoder(separators=(",", ":")).encode
-_NAMES = {stored: name for name, stored in _STORED.items()}
+_NAMES = {
+    field.serialization_alias: name
+    for name, field in MemoryRecord.model_fields.items()
+    if field.serialization_alias is not None
+}
+"""Stored name → ours, where they differ."""
 
 
 def to_document(record: MemoryRecord, *, aside: bool | None = None) -> dict[str, Any]:
@@ -24,10 +28,14 @@ def to_document(record: MemoryRecord, *, aside: bool | None = None) -> dict[str,
     The content of what is put `aside` is compressed where that is smaller (LM-12), of archived memories
     unless that is False; what it is searched by stands beside it as ever. `content_of` reads it.
     """
-    fields = record.model_dump(mode="json")
+    return _kept(record, aside).model_dump(mode="json", by_alias=True)
+
+
+def _kept(record: MemoryRecord, aside: bool | None) -> MemoryRecord:
+    """`record` with its content in the form in which it is kept."""
     pack = packed if aside or (aside is None and record.status == "archived") else stored
-    fields["content"] = pack(fields["content"])
-    return {**{stored: fields.pop(name) for name, stored in _STORED.items()}, **fields}
+    content = pack(record.content)
+    return record if content is record.content else record.model_copy(update={"content": content})
 
 
 def content_of(document: Mapping[str, Any]) -> Any:
@@ -42,8 +50,16 @@ def from_document(document: dict[str, Any]) -> MemoryRecord:
 
 
 def dumps(record: MemoryRecord | None, *, aside: bool | None = None) -> str | None:
-    """A document as JSON text; every character survives, NUL included."""
-    return None if record is None else _encoded(to_document(record, aside=aside))
+    """A document as JSON text; every character survives, NUL included.
+
+    Raises InputRefused('text_not_unicode').
+    """
+    if record is None:
+        return None
+    try:
+        return _kept(record, aside).model_dump_json(by_alias=True)
+    except PydanticSerializationError as error:  # of all that JSON can say, it knows only Unicode
+        raise InputRefused("text_not_unicode") from error
 
 
 def parsed(text: str) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from thoughtcycle.memory.storage.forgetting import Epochs
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
+from thoughtcycle.memory.storage.standing import Asked, Standing
 from thoughtcycle.memory.storage.wal import use_wal
 from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
@@ -87,6 +88,11 @@ class SqliteStorage(Storage):
         if not writes:
             return []
         return await self._late(space, sqlite_memories.commit, space, writes)
+
+    async def save(
+        self, space: str, asked: Asked, plan: Callable[[Standing], tuple[Sequence[Write], T]]
+    ) -> tuple[list[MemoryRecord], T]:
+        return await self._late(space, sqlite_memories.save, space, asked, plan)
 
     async def records(self, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
         return await self._read(sqlite_memories.records, space, ids)

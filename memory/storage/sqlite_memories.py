@@ -1,9 +1,9 @@
 """Memories, vectors and journal in SQLite: plain functions of a connection, each run as one transaction."""
 
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, Vector
 from thoughtcycle.memory.storage.base import Block, Conflict, Feed, Write
@@ -18,6 +18,9 @@ from thoughtcycle.memory.storage.documents import (
     was_valid,
 )
 from thoughtcycle.memory.storage.forgetting import hashed
+from thoughtcycle.memory.storage.standing import Asked, Standing
+
+T = TypeVar("T")
 
 _CHUNK = 500
 _COLUMNS = ("space", "revision", "status", "key", "identity", "cycle", "current", "document", "id")
@@ -46,6 +49,18 @@ def commit(db: sqlite3.Connection, space: str, writes: Sequence[Write]) -> list[
             db.execute("UPDATE journal SET before = NULL WHERE space = ? AND memory = ?", (space, record.id))
         stored.append(record)
     return stored
+
+
+def save(
+    db: sqlite3.Connection, space: str, asked: Asked, plan: Callable[[Standing], tuple[Sequence[Write], T]]
+) -> tuple[list[MemoryRecord], T]:
+    """See Storage.save."""
+    standing = Standing([*same(db, space, asked.identities, asked.keys), *records(db, space, asked.ids)])
+    if merged := standing.merged():
+        standing = Standing([*standing.records, *records(db, space, merged)])
+    standing = Standing(standing.records, vectors(db, space, standing.holding(asked.keys)))
+    writes, told = plan(standing)
+    return commit(db, space, writes), told
 
 
 def _put(db: sqlite3.Connection, space: str, record: MemoryRecord, before: MemoryRecord | None) -> None:

@@ -1,5 +1,7 @@
 """Inputs chosen to be taken for another user's, or to be too much: each reaches its own user's memory only."""
 
+from uuid import uuid5
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from support.databases import new_database
 from support.memories import START
 from support.properties import SPEECH, USERS, QuickEmbedder
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import CycleMessage, MemoryDraft, Source, named_id
+from thoughtcycle.memory.records import NAMESPACE, CycleMessage, MemoryDraft, Source, named_id
 from thoughtcycle.memory.words import identity
 
 names = st.lists(st.text(alphabet="a\x1e\x1f01", max_size=4), min_size=1, max_size=4)
@@ -18,6 +20,11 @@ names = st.lists(st.text(alphabet="a\x1e\x1f01", max_size=4), min_size=1, max_si
 @given(names, names)
 def test_different_names_give_different_ids(one: list[str], other: list[str]) -> None:
     assert (named_id(*one) == named_id(*other)) == (one == other)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x1e\x1f")))
+def test_an_id_is_the_name_based_uuid_of_its_name(name: str) -> None:
+    assert named_id(name) == str(uuid5(NAMESPACE, name))
 
 
 @pytest.mark.spec("BY-5")

@@ -20,6 +20,7 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.storage.base import Conflict, Storage, Write
 from thoughtcycle.memory.storage.documents import identity_of
+from thoughtcycle.memory.storage.standing import Asked, Standing
 from thoughtcycle.memory.tombstones import Tombstone
 
 HOSTILE = (
@@ -66,6 +67,11 @@ def close(known: Cycle) -> Cycle:
     """The cycle with a reply."""
     reply = Variant(execution="e", messages=(said("olá", "2", "assistant"),), steps=(step(),), at=START)
     return known.model_copy(update={"variants": (*known.variants, reply), "formation": "pending"})
+
+
+def _nothing(standing: Standing) -> tuple[tuple[()], Sequence[MemoryRecord]]:
+    """The plan that writes nothing, and tells what stands."""
+    return (), standing.records
 
 
 class StorageConformance:
@@ -176,6 +182,25 @@ class StorageConformance:
         assert await same([identity_of(three)], ["l"]) == set()
         assert await same([], []) == set()
         assert await storage.same("bia", identities=[identity_of(two)], keys=["k"]) == []
+
+    async def test_a_save_is_told_what_stands_already(self, storage: Storage) -> None:
+        kept = [new(record("m1", key="k"), "x"), new(record("m2", content="B"), "y")]
+        gone = record("m3", content="C", status="superseded", current="m4", merged=True)
+        stored = await storage.commit(
+            "ana", [*kept, new(gone), new(record("m4", content="D")), new(record("m5"))]
+        )
+
+        def plan(standing: Standing) -> tuple[list[Write], set[str]]:
+            assert {one.memory for one in standing.vectors} == {"m1"}
+            return [change(stored[1], content="E")], {one.id for one in standing.records}
+
+        asked = Asked(identities=[identity_of(stored[1])], keys=["k"], ids=["m3", "unknown"])
+        (written,), told = await storage.save("ana", asked, plan)
+        assert (written.content, told) == ("E", {"m1", "m2", "m3", "m4"})
+        assert await storage.records("ana", ["m2"]) == [written]
+        with pytest.raises(Conflict):
+            await storage.save("ana", Asked((), ["k"], ()), plan)
+        assert await storage.save("bia", Asked([identity_of(written)], ["k"], ["m3"]), _nothing) == ([], [])
 
     async def test_versions_are_found_by_what_they_are_versions_of(self, storage: Storage) -> None:
         days = [START + timedelta(days=day) for day in range(3)]

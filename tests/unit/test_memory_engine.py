@@ -283,6 +283,10 @@ async def test_text_that_is_no_unicode_is_refused(memory: Memory) -> None:
         await memory.search("\ud800", "x")
     assert await memory.list("ana") == []
     assert await memory.search("ana", "\ud800") == []
+    record = await one(memory)
+    with pytest.raises(InputRefused, match="Unicode"):
+        await memory.update("ana", record.id, content="x", cycle="c", words="\ud800")
+    assert await memory.get("ana", record.id) == record
 
 
 async def test_listing_pages(memory: Memory) -> None:

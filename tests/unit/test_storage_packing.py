@@ -50,3 +50,14 @@ def test_an_archived_document_keeps_what_it_is_searched_by_beside_its_content() 
     assert to_document(archived, aside=False)["content"] == LONG, "an export is read by people"
     assert is_packed(memory_document(archived)["content"])
     assert memory_record(memory_document(archived)) == archived
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["a\0b\u2028 \u2400 ção \U0001f980", {"a": [float("inf"), 10**40, None, {"b": True}]}, [], 1.5, None],
+)
+def test_whatever_json_can_say_comes_back_as_it_was(content: object) -> None:
+    memory = record(content=content, type="json")
+    text = dumps(memory) or ""
+    assert loads(text) == memory
+    assert json.loads(text) == to_document(memory)
