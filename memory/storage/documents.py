@@ -12,7 +12,6 @@ from thoughtcycle.memory.records import MemoryRecord, Status, as_text
 from thoughtcycle.memory.storage.base import Block, Entry
 from thoughtcycle.memory.storage.packing import packed, stored, unpacked
 from thoughtcycle.memory.words import identity
-from thoughtcycle.prompts.errors import InputRefused
 
 _NAMES = {
     field.serialization_alias: name
@@ -50,16 +49,13 @@ def from_document(document: dict[str, Any]) -> MemoryRecord:
 
 
 def dumps(record: MemoryRecord | None, *, aside: bool | None = None) -> str | None:
-    """A document as JSON text; every character survives, NUL included.
-
-    Raises InputRefused('text_not_unicode').
-    """
+    """A document as JSON text; every character survives, NUL included."""
     if record is None:
         return None
     try:
         return _kept(record, aside).model_dump_json(by_alias=True)
-    except PydanticSerializationError as error:  # of all that JSON can say, it knows only Unicode
-        raise InputRefused("text_not_unicode") from error
+    except PydanticSerializationError:  # not Unicode; encoding the text will say so
+        return json.dumps(to_document(record, aside=aside), ensure_ascii=False)
 
 
 def parsed(text: str) -> dict[str, Any]:
