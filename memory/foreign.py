@@ -1,9 +1,10 @@
 """Conversations of other assistants' export files as chats of ours: ChatGPT's and Claude's (pure).
 
-Neither format is published by its maker: this follows what such files hold, and leaves out what it does not
-know.
+Neither format is published by its maker: this follows what such files hold, as those know who convert them
+(convoviz, chatgpt-export-parser, polylogue, Cherry Studio, osaurus), and leaves out what it does not know.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +17,14 @@ _LATEST = 4_102_444_800.0
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN = ("text", "multimodal_text")
 """Types of ChatGPT's contents that a person reads; thoughts, code for tools and their results are not."""
+_SAID_IN = ("text", "audio_transcription")
+"""Types of the parts of such a content that are words; the others point to pictures, sounds, films."""
+_LOUD = (None, "final")
+"""Channels of ChatGPT's messages that are the answer; `analysis` and `commentary` come before it."""
+_CITATION = re.compile("\ue200[^\ue201]*\ue201|\u3010[^\u3010\u3011]*\u2020[^\u3010\u3011]*\u3011")
+"""Marks in ChatGPT's texts that stand for links which the file holds elsewhere."""
+_UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
+"""What Claude's flat texts say where a tool was used."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +94,7 @@ def _visible(conversation: Mapping[str, Any]) -> Iterator[_Said]:
         content = message.get("content") or {}
         if role not in ("user", "assistant") or hidden or message.get("weight") == 0:
             continue
-        if message.get("recipient") not in (None, "all") or message.get("channel") == "commentary":
+        if message.get("recipient") not in (None, "all") or message.get("channel") not in _LOUD:
             continue
         if content.get("content_type") in _SHOWN:
             text = "\n\n".join(filter(None, map(_part, content.get("parts") or ())))
@@ -103,15 +112,15 @@ def _last(mapping: Mapping[str, Any]) -> str | None:
 def _part(part: Any) -> str:
     """A text, or what was understood of speech; pictures and files are left out."""
     if isinstance(part, dict):
-        part = part.get("text") if part.get("content_type") == "audio_transcription" else ""
-    return part.strip() if isinstance(part, str) else ""
+        part = part.get("text") if part.get("content_type") in _SAID_IN else ""
+    return _CITATION.sub("", part).strip() if isinstance(part, str) else ""
 
 
 def _claude(conversation: Mapping[str, Any]) -> ForeignChat:
     created = _time(conversation.get("created_at")) or _START
     said = [
         _Said(message.get("sender") == "human", _claude_text(message), _time(message.get("created_at")))
-        for message in conversation["chat_messages"]
+        for message in _branch(conversation)
         if message.get("sender") in ("human", "assistant")
     ]
     return ForeignChat(
@@ -123,12 +132,39 @@ def _claude(conversation: Mapping[str, Any]) -> ForeignChat:
     )
 
 
+def _branch(conversation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages of the branch that was last open; of older files, which tell no branches, all.
+
+    The list holds also what was edited away or answered anew. Files made by the vendor do not name the
+    branch's end: it is the newest message that nothing follows.
+    """
+    messages = conversation["chat_messages"]
+    known = {message["uuid"]: message for message in messages if message.get("uuid")}
+    parents = {message.get("parent_message_uuid") for message in messages} & known.keys()
+    if not parents:
+        return list(messages)
+    at: Any = conversation.get("current_leaf_message_uuid")
+    if at not in known:
+        ends = [id for id in reversed(known) if id not in parents]
+        at = max(ends, key=lambda id: _time(known[id].get("created_at")) or _START, default="")
+    way: dict[str, Mapping[str, Any]] = {}
+    while at in known and at not in way:
+        way[at] = known[at]
+        at = known[at].get("parent_message_uuid")
+    return [*way.values()][::-1]
+
+
 def _claude_text(message: Mapping[str, Any]) -> str:
-    """The texts of a message, and those of files that were attached to it."""
-    blocks = [block.get("text") for block in message.get("content") or () if block.get("type") == "text"]
-    texts = [text for text in blocks if isinstance(text, str)] or [message.get("text") or ""]
-    texts += [file.get("extracted_content") or "" for file in message.get("attachments") or ()]
-    return "\n\n".join(text.strip() for text in texts if text.strip())
+    """The texts of a message, and those of files that were attached to it or long pasted texts.
+
+    The flat `text` of a message holds its thoughts too; it counts only where there are no blocks.
+    """
+    blocks = [block for block in message.get("content") or () if isinstance(block, dict)]
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+    if not blocks:
+        texts = [_UNSUPPORTED.sub("", message.get("text") or "")]
+    texts += [file.get("extracted_content") for file in message.get("attachments") or ()]
+    return "\n\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
 
 
 def _exchanges(said: Iterable[_Said], created: datetime) -> tuple[Exchange, ...]:

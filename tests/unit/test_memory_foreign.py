@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from support import foreign_exports
 from support.engines import memory
+from support.foreign_exports import UNSUPPORTED
 from thoughtcycle.memory import jsonlist
 from thoughtcycle.memory.foreign import chat_of
 from thoughtcycle.memory.jsonlist import objects
@@ -106,12 +108,38 @@ def test_of_a_tree_the_visible_branch_is_taken() -> None:
         (claude(said("human", " "), said("tool", "x")), []),
         (claude(said("human", "meio \ud83d par")), [("meio \ufffd par", "")]),
         (claude(said("human", "x", created_at=None)), [("x", "")]),
+        (claude(said("human", "x", content=None), said("assistant", UNSUPPORTED + "y", content=[])), [("x", "y")]),
+        (claude(said("human", "x", uuid="a"), said("human", "y", uuid="b", parent_message_uuid="a"), said("human", "z", uuid="c", parent_message_uuid="a"))
+         | {"current_leaf_message_uuid": "b"}, [("x\n\ny", "")]),
+        (claude(said("human", "x", uuid="a", parent_message_uuid="b"), said("human", "y", uuid="b", parent_message_uuid="a")), []),
         (chatgpt(node("a", "b", "user", "loop"), node("b", "a", "assistant", "pool"), current_node="a"), [("", "pool"), ("loop", "")]),
         (chatgpt(node("a", None, "user", None, 3, "x"), title=None, create_time=None), [("x", "")]),
     ],
 )  # fmt: skip
 def test_messages_are_paired(conversation: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     assert pairs(conversation) == expected
+
+
+@pytest.mark.spec("BY-4")
+def test_what_a_person_saw_is_taken_from_conversations_of_the_real_form() -> None:
+    chat = chat_of(foreign_exports.chatgpt_conversation())
+    assert [(one.said, one.replied) for one in chat.exchanges] == foreign_exports.CHATGPT_SAID
+    assert chat.title is None
+    assert [one.at.timestamp() for one in chat.exchanges] == [1_736_000_000.123] * 2 + [1_736_000_300]
+    for branches in (True, False):
+        chat = chat_of(foreign_exports.claude_conversation(branches=branches))
+        assert [(one.said, one.replied) for one in chat.exchanges] == foreign_exports.CLAUDE_SAID
+        assert (chat.title, chat.exchanges[0].at.isoformat()) == (None, "2026-03-29T07:06:13.552627+00:00")
+
+
+@pytest.mark.spec("BY-4")
+@pytest.mark.parametrize(("name", "chats", "cycles"), [("chatgpt_zip", 2, 6), ("claude_zip", 1, 2)])
+async def test_a_file_as_it_is_delivered_is_taken_in(
+    memory: Memory, tmp_path: Path, name: str, chats: int, cycles: int
+) -> None:
+    getattr(foreign_exports, name)(tmp_path / "delivered.zip")
+    assert await memory.import_file("ana", tmp_path / "delivered.zip") == Imported(chats=chats, cycles=cycles)
+    assert await memory.import_file("ana", tmp_path / "delivered.zip") == Imported()
 
 
 @pytest.mark.parametrize(
