@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, cast
 
 from thoughtcycle.memory.erasure import stems
-from thoughtcycle.memory.masking import HIDDEN, Mask
+from thoughtcycle.memory.masking import HIDDEN, MARKS, Mask
 from thoughtcycle.memory.matching import Span, Tokens, replaced, sentences, tokens
+from thoughtcycle.memory.records import Cycle, CycleMessage, Step, Variant
 from thoughtcycle.memory.tombstones import LONGEST, Tombstone, sealed
 
 
@@ -39,6 +41,35 @@ class Buried(Mask):
         left = tuple(one for one in self.stones if at <= one.at)
         return Buried(super().since(at).traces, left, self.secret)
 
+    def cycle(self, cycle: Cycle) -> Cycle:
+        """`cycle` as it may be kept: it answers with what it knew as it began."""
+        known, late = super().cycle(cycle), self.since(cycle.opened_at)
+        if not late:
+            return known
+
+        def said(message: CycleMessage) -> CycleMessage:
+            return message.model_copy(update={"text": late.text(message.text)})
+
+        def variant(one: Variant) -> Variant:
+            texts = tuple(map(said, one.messages))
+            return one.model_copy(update={"messages": texts, "steps": tuple(map(step, one.steps))})
+
+        def step(one: Step) -> Step:
+            told = {name: _blotted(value, late) for name, value in one.items() if name not in MARKS}
+            return cast(Step, {**one, **told})
+
+        changed = known.model_copy(
+            update={
+                "message": said(known.message),
+                "variants": tuple(map(variant, known.variants)),
+                "progress": tuple(
+                    (execution, step(done), None if text is None else said(text))
+                    for execution, done, text in known.progress
+                ),
+            }
+        )
+        return cycle if changed == cycle else changed
+
     def _without(self, text: str, *, whole: bool, at: datetime | None) -> str:
         stones = [one for one in self.stones if at is None or at <= one.at]
         if not stones or not text:
@@ -52,6 +83,14 @@ class Buried(Mask):
         else:
             spans += known.spans(tokens(text))
         return replaced(text, spans, HIDDEN) if spans else text
+
+
+def _blotted(value: Any, mask: Mask) -> Any:
+    if isinstance(value, str):
+        return mask.text(value)
+    if isinstance(value, dict):
+        return {name: _blotted(item, mask) for name, item in value.items()}
+    return [_blotted(item, mask) for item in value] if isinstance(value, list) else value
 
 
 class _Known:

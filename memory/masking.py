@@ -21,7 +21,7 @@ from thoughtcycle.memory.matching import (
 from thoughtcycle.memory.records import Cycle, CycleMessage, JournalEntry, MemoryRecord, Step, Variant
 from thoughtcycle.memory.seeking import everywhere
 
-_MARKS = ("action", "status", "found", "tokens")
+MARKS = ("action", "status", "found", "tokens")
 """Of a step what is no text."""
 DELETE = "MemoryDelete"
 """The action whose input lists the memories that its cycle deleted."""
@@ -220,7 +220,7 @@ class Near:
         return self._step(step, None)
 
     def _step(self, step: Step, at: datetime | None) -> Step:
-        said = {name: self._plain(value, at) for name, value in step.items() if name not in _MARKS}
+        said = {name: self._plain(value, at) for name, value in step.items() if name not in MARKS}
         return cast(Step, {**step, **said})
 
     def _plain(self, value: Any, at: datetime | None) -> Any:

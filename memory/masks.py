@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.memory.storage.documents import LEFT_OUT
-from thoughtcycle.memory.tombstones import KEY_BYTES
+from thoughtcycle.memory.tombstones import KEY_BYTES, Tombstone
 
 ERASING = "erasing"
 """Reason of a hidden memory that is being erased for good: nothing brings it back."""
@@ -34,6 +34,7 @@ class Masks:
         self._storage = storage
         self._users: OrderedDict[str, _Known] = OrderedDict()
         self._traces: OrderedDict[tuple[str, int], Trace] = OrderedDict()
+        self._stones: OrderedDict[str, tuple[_Last, Sequence[Tombstone], bytes]] = OrderedDict()
 
     async def of(self, user: str) -> Mask:
         """The mask of what the user has had taken out of sight.
@@ -49,19 +50,25 @@ class Masks:
 
     async def since(self, user: str, at: datetime) -> Mask | None:
         """What was erased since `at`, or is being erased; None where the user was forgotten since."""
-        earliest = at - CLOCKS
-        rows = await self._storage.journal(user, limit=1)
-        if rows and rows[0].at < earliest:
-            return NOTHING
+        known = await self._known(user)  # first: what is emptied meanwhile changes the journal again
         forgotten = await self._storage.forgotten(user)
         if forgotten is not None and at <= forgotten:
             return None
-        final = await self.final(user)  # before the tombstones: what is emptied meanwhile has one
-        stones = tuple(one for one in await self._storage.tombstones(user) if earliest <= one.at)
-        if not stones:
-            return final
-        secret = await self._storage.secret(user, secrets.token_bytes(KEY_BYTES))
-        return Buried(final.traces, stones, secret)
+        stones, secret = await self._buried(user, known.last)
+        late = tuple(one for one in stones if at - CLOCKS <= one.at)
+        return Buried(known.final.traces, late, secret) if late else known.final
+
+    async def _buried(self, user: str, last: "_Last") -> "tuple[Sequence[Tombstone], bytes]":
+        """The user's tombstones, and the key to them; those of an erasure that goes on may be missing."""
+        known = self._stones.get(user)
+        if known is None or known[0] != last:
+            stones = await self._storage.tombstones(user)
+            secret = await self._storage.secret(user, secrets.token_bytes(KEY_BYTES)) if stones else b""
+            self._stones[user] = known = (last, stones, secret)
+        self._stones.move_to_end(user)
+        while len(self._stones) > MOST_USERS:
+            self._stones.popitem(last=False)
+        return known[1:]
 
     async def _known(self, user: str) -> "_Known":
         rows = await self._storage.journal(user, limit=1)  # first: what comes later is looked at again
@@ -97,11 +104,15 @@ class Masks:
         return known
 
 
+_Last = tuple[tuple[int, datetime, str], ...]
+"""The journal's last row, if it has any: number, time, memory."""
+
+
 class _Known(NamedTuple):
     """What was made of a user's hidden memories."""
 
-    last: tuple[tuple[int, datetime, str], ...]
-    """The journal's last row then, if it had any: number, time, memory."""
+    last: _Last
+    """As it was then."""
     mask: Mask
     final: Mask
 

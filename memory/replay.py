@@ -7,6 +7,7 @@ What happened in the database since then goes before it:
 - an update of a memory that was changed since is left out;
 - hiding a memory that says something else by now hides the version of then;
 - what a user said who was forgotten since is left out;
+- what says words that were erased since loses them;
 - what is no longer allowed (somebody else's chat, an unknown id) is left out.
 
 What is left out is logged by its kind; the words stay in the transcript.
@@ -20,8 +21,9 @@ import numpy as np
 from thoughtcycle.memory import intents
 from thoughtcycle.memory.changes import named
 from thoughtcycle.memory.intents import Intent
+from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Conversation, Cycle, MemoryDraft, Op, Variant
+from thoughtcycle.memory.records import Conversation, Cycle, MemoryDraft, Op, Variant, as_text
 from thoughtcycle.prompts.errors import InputRefused, ModelFailed, NotAllowed
 
 log = logging.getLogger(__name__)
@@ -58,16 +60,30 @@ class Replay(Memory):
         match intent:
             case intents.OpenCycle():
                 await self._open(intent)
+                await self._without_erased(intent, intent.cycle.id)
             case intents.Append():
                 await self.append(intent.user, intent.cycle, intent.execution, intent.step, intent.text)
+                await self._without_erased(intent, intent.cycle)
             case intents.CloseCycle():
                 await self._close(intent)
+                await self._without_erased(intent, intent.cycle)
             case intents.Save():
                 await self._save(intent)
             case intents.Update():
                 await self._update(intent)
             case intents.Hide():
                 await self._hide(intent)
+
+    async def _erased_since(self, intent: Intent) -> Mask:
+        """The words of which nothing may be stored; of a user who was forgotten nothing is stored at all."""
+        gone = await self.erased_since(intent.user, intent.at)
+        return NOTHING if gone is None else gone.since(intent.at)
+
+    async def _without_erased(self, intent: Intent, cycle: str) -> None:
+        """Redacts what was stored. Behind it: an erasure that comes still later finds it there."""
+        if gone := await self._erased_since(intent):
+            await self._storage.amend_cycle(intent.user, cycle, gone.cycle)
+            await self.scrub()
 
     async def _open(self, intent: intents.OpenCycle) -> None:
         if intent.once and await self._known_message(intent):
@@ -99,7 +115,9 @@ class Replay(Memory):
         await self._closed(intent.user, intent.cycle, variant, formation=intent.formation, tip=not later)
 
     async def _save(self, intent: intents.Save) -> None:
-        drafts = [draft for draft in intent.drafts if await self._wanted(intent, draft)]
+        gone = await self._erased_since(intent)
+        told = [draft_without(draft, gone) for draft in intent.drafts]
+        drafts = [draft for draft in told if draft is not None and await self._wanted(intent, draft)]
         vectors = {text: np.frombuffer(data, dtype="<f4") for text, data in intent.vectors.items()}
         if drafts:
             at_hand = vectors if intent.model == self._model else None
@@ -121,15 +139,16 @@ class Replay(Memory):
         if await self._changed_since(intent.user, intent.id, intent.at):
             log.warning("an update that waited is left out: the memory was changed since")
             return
+        gone, bindings = await self._erased_since(intent), intent.bindings
         await self.update(
             intent.user,
             intent.id,
             content=intent.content,
-            bindings=intent.bindings,
+            bindings=None if bindings is None else [text for text in bindings if not gone.finds(text)],
             key=intent.key,
             correction=intent.correction,
             cycle=intent.cycle,
-            words=intent.words,
+            words=gone.text(intent.words),
             said=intent.said,
         )
 
@@ -147,3 +166,15 @@ class Replay(Memory):
     async def _changed_since(self, user: str, id: str, at: datetime) -> bool:
         entries = await self._storage.journal(user, memory=id, limit=20)
         return any(entry.op in _CHANGES and entry.at > at for entry in entries)
+
+
+def draft_without(draft: MemoryDraft, gone: Mask) -> MemoryDraft | None:
+    """`draft` without erased words in what it came from; None where it says nothing else."""
+    if not gone:
+        return draft
+    if gone.finds(as_text(draft.content)):
+        log.warning("a memory that waited is left out: what it says was erased")
+        return None
+    source = draft.source.model_copy(update={"words": gone.text(draft.source.words)})
+    bindings = tuple(text for text in draft.bindings if not gone.finds(text))
+    return draft.model_copy(update={"source": source, "bindings": bindings})

@@ -1,12 +1,14 @@
 """A spool file: numbered lines with length and checksum, appended and synced; owned by one process at a time.
 
     <crc32, 8 hex digits> <bytes of the rest> <number> <JSON>        a write that waits
-    <crc32, 8 hex digits> <bytes of the rest> <number>               the write of this number has arrived
+    <crc32, 8 hex digits> <bytes of the rest> <number> <blanks>      it has arrived: written over it
 
-A last line without its end was never acknowledged and is ignored. The owner holds a lock on the file (flock)
+A last line without its end was never acknowledged and is ignored. What has arrived stays nowhere: the lines
+are written over, and the whole file before it is removed. The owner holds a lock on the file (flock)
 that ends with its process; whoever gets it carries on. All functions block.
 """
 
+import errno
 import logging
 import os
 import sys
@@ -31,6 +33,8 @@ class SpoolFile:
         self.path, self._handle = path, handle
         self.waiting: deque[tuple[int, str]] = deque()
         """Number and text of the lines that wait, the oldest first."""
+        self._places: deque[int] = deque()
+        """Where each of them begins."""
         self._last = 0
         self.size = self._read()
 
@@ -39,7 +43,7 @@ class SpoolFile:
         """A new file in `folder`, readable by this user alone. Raises OSError."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / f"{name}-{uuid4().hex}{SUFFIX}"
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         _locked(handle)
         _sync_folder(folder)
         return cls(path, handle)
@@ -50,7 +54,7 @@ class SpoolFile:
         found = []
         paths = [path for path in folder.glob(f"{name}-*{SUFFIX}") if path.is_file()]
         for path in sorted(paths, key=lambda path: path.stat().st_mtime):
-            handle = os.open(path, os.O_RDWR | os.O_APPEND)
+            handle = os.open(path, os.O_RDWR)
             if _locked(handle) and os.fstat(handle).st_nlink:
                 found.append(cls(path, handle))
             else:
@@ -59,32 +63,36 @@ class SpoolFile:
 
     def append(self, text: str) -> None:
         """Adds a line that survives kill -9 and loss of power; on OSError the file is as it was before."""
-        number = self._last + 1
-        self._write(_line(f"{number} {text}"))
-        os.fsync(self._handle)
+        number, place = self._last + 1, self.size
+        line = _line(f"{number} {text}")
+        try:
+            self._write(line, place)
+            os.fsync(self._handle)
+        except OSError:
+            os.ftruncate(self._handle, place)
+            raise
+        self.size += len(line)
         self._last = number
         self.waiting.append((number, text))
+        self._places.append(place)
 
     def arrived(self) -> None:
         """The oldest line that waited is done. Not synced: what is done again is done once."""
-        number, _ = self.waiting.popleft()
-        self._write(_line(str(number)))
+        number, text = self.waiting.popleft()
+        self._write(_line(f"{number} " + " " * len(text.encode())), self._places.popleft())
 
     def close(self) -> None:
-        """Lets go of the file; with nothing waiting it is removed."""
+        """Lets go of the file; with nothing waiting it is written over and removed."""
         if not self.waiting:
+            self._write(bytes(self.size), 0)
+            os.fsync(self._handle)
             self.path.unlink(missing_ok=True)
         os.close(self._handle)
 
-    def _write(self, line: bytes) -> None:
-        try:
-            written = os.write(self._handle, line)
-            if written != len(line):
-                raise OSError(28, "short write")
-        except OSError:
-            os.ftruncate(self._handle, self.size)
-            raise
-        self.size += len(line)
+    def _write(self, data: bytes, place: int) -> None:
+        os.lseek(self._handle, place, os.SEEK_SET)
+        if os.write(self._handle, data) != len(data):
+            raise OSError(errno.ENOSPC, "short write")
 
     def _read(self) -> int:
         data = self.path.read_bytes()
@@ -92,18 +100,17 @@ class SpoolFile:
         if end != len(data):
             log.warning("the last line of the spool %s is torn and was never acknowledged", self.path.name)
             os.ftruncate(self._handle, end)
-        waiting: dict[int, str] = {}
-        for line in data[:end].splitlines():
-            if (text := _text(line)) is None:
+        place = 0
+        for line in data[:end].splitlines(keepends=True):
+            if (text := _text(line[:-1])) is None:
                 log.error("a line of the spool %s is damaged and is left out", self.path.name)
-                continue
-            number, _, rest = text.partition(" ")
-            self._last = max(self._last, int(number))
-            if rest:
-                waiting[int(number)] = rest
             else:
-                waiting.pop(int(number), None)
-        self.waiting.extend(waiting.items())
+                number, _, rest = text.partition(" ")
+                self._last = max(self._last, int(number))
+                if rest.strip():
+                    self.waiting.append((int(number), rest))
+                    self._places.append(place)
+            place += len(line)
         return end
 
 

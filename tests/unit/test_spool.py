@@ -75,6 +75,23 @@ async def test_files_of_another_database_are_left_alone(tmp_path: Path) -> None:
     assert database_name("mongodb://u:old@h/x") == database_name("mongodb://u:new@h/x")
 
 
+@pytest.mark.spec("BY-9")
+async def test_what_has_arrived_stays_in_no_file(tmp_path: Path) -> None:
+    spool = await opened(tmp_path)
+    for number in range(3):
+        await spool.put(intent(number))
+    path = only_file(tmp_path)
+    size = path.stat().st_size
+    await spool.arrived()
+    assert b"c0" not in path.read_bytes() and b"c1" in path.read_bytes()
+    assert path.stat().st_size == size
+    await spool.close()
+    after = await opened(tmp_path)
+    with path.open("rb") as still:
+        assert await drained(after) == ["c1", "c2"]
+        assert not path.exists() and still.read() == bytes(size)
+
+
 @pytest.mark.parametrize("torn", [b"0", b"00000000 12 4 {", b'deadbeef 9 3 {"ca"'])
 async def test_a_torn_end_was_never_acknowledged(tmp_path: Path, torn: bytes) -> None:
     spool = await opened(tmp_path)
