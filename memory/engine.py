@@ -51,6 +51,7 @@ class Engine:
         self._spaces = Spaces(storage, self._model, index_bytes, snapshots)
         self._masks = Masks(storage)
         self._talks = MessageShelf(storage, embeddings, self._masks, index_bytes)
+        self._warming: dict[str, asyncio.Task[None]] = {}
         self._places: list[Callable[[str, Sequence[str], Mask], Awaitable[int]]] = []
         self.queue = Queue(storage, clock)
         """Work that nobody waits for."""

@@ -31,6 +31,7 @@ from thoughtcycle.memory.importing import Importing
 from thoughtcycle.memory.life import Life
 from thoughtcycle.memory.masks import ERASING
 from thoughtcycle.memory.provenance import Explaining
+from thoughtcycle.memory.recalling import Recalling
 from thoughtcycle.memory.records import (
     Access,
     JournalEntry,
@@ -61,7 +62,9 @@ Entries: TypeAlias = list[JournalEntry]
 # Aliases, because inside the class `list` is the method.
 
 
-class Memory(Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Reembedding, SheetKeeping):
+class Memory(
+    Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Reembedding, SheetKeeping, Recalling
+):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
     All raise StorageFailed when the database refuses; then nothing is half-written.
@@ -91,6 +94,7 @@ class Memory(Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Re
             try:
                 yield memory
             finally:
+                await memory.stop_warming()
                 await memory._spaces.close()
                 await memory._accesses.close()
 

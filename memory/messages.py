@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
+from heapq import nlargest
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +22,7 @@ from thoughtcycle.memory.ranking import (
     spread,
     whole,
 )
-from thoughtcycle.memory.records import Cycle, CycleMessage, MessageVector
+from thoughtcycle.memory.records import Cycle, CycleMessage, MessageHit, MessageVector
 from thoughtcycle.memory.storage.base import CycleFeed
 from thoughtcycle.memory.vectors import MANY, Vectors
 from thoughtcycle.memory.words import Term, digest, terms
@@ -28,18 +30,10 @@ from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 
 @dataclass(frozen=True)
-class FoundMessage:
-    """A candidate of a search: the message at `place` of its cycle, 0 being the user's."""
-
-    cycle: str
-    place: int
-    relevance: float
-
-
-@dataclass(frozen=True)
 class _Kept:
     chat: str
     parent: str | None
+    at: datetime
     slots: tuple[int, ...]
     """Of its messages that hold words, in the order in which they were said."""
 
@@ -60,7 +54,9 @@ class MessageIndex:
         self._cycles: dict[str, _Kept] = {}
         self._paths: dict[str, list[str]] = {}
         """Chat → its live cycles, oldest first."""
-        self._said: dict[int, tuple[str, int]] = {}
+        self._said: dict[int, tuple[str, str, CycleMessage]] = {}
+        """Slot → cycle, chat and the message as it may be read: whoever finds it reads nothing more."""
+        self._characters = 0
         self._free: list[int] = []
         self._own, self._about = Postings(), Postings()
         self._live = np.zeros(64, np.bool_)
@@ -73,11 +69,23 @@ class MessageIndex:
         return int(self._live.sum())
 
     @property
+    def size(self) -> int:
+        """How many messages are kept, live or not."""
+        return len(self._said)
+
+    @property
     def nbytes(self) -> int:
         """Memory used, about."""
         vectors = self._vectors.nbytes if self._vectors is not None else 0
         waiting = sum(len(text) for _, text in self.pending.values())
-        return self._own.nbytes + self._about.nbytes + vectors + waiting + 800 * len(self._said)
+        return (
+            self._own.nbytes
+            + self._about.nbytes
+            + vectors
+            + waiting
+            + self._characters
+            + 1_300 * len(self._said)
+        )
 
     def apply(self, feed: CycleFeed) -> None:
         """Brings the index up to `feed.number`: each cycle in the feed replaces what was known of it."""
@@ -102,18 +110,52 @@ class MessageIndex:
             if data.size == self._vectors.dimension:
                 (self._rows[slot],) = self._vectors.add(data.reshape(1, -1))
 
+    def latest(self, without: str, most: int) -> list[str]:
+        """The `most` chats in which something was said last, the one named `without` aside."""
+        last = {chat: self._cycles[path[-1]].at for chat, path in self._paths.items() if path}
+        last.pop(without, None)
+        return nlargest(most, last, key=lambda chat: last[chat])
+
     def search(
-        self, query: str, vector: npt.NDArray[np.float32] | None, *, limit: int, floor: float = FLOOR
-    ) -> list[FoundMessage]:
-        """The `limit` most relevant messages, best first; those below `floor` are not related."""
+        self,
+        query: str,
+        vector: npt.NDArray[np.float32] | None,
+        *,
+        limit: int,
+        floor: float = FLOOR,
+        chats: Iterable[str] | None = None,
+    ) -> list[MessageHit]:
+        """The `limit` most relevant messages, best first; those below `floor` are not related.
+
+        `chats`: only messages of these; None: of all.
+        """
+        if chats is None:
+            slots = np.flatnonzero(self._live)
+        else:
+            listed = [slot for chat in chats for slot in self._slots(self._paths.get(chat, ()))]
+            slots = np.array(sorted(listed), np.int64)
+        if not len(slots):
+            return []
         cosines = self._cosines(vector)
         words = self._keywords(terms(query))
-        slots = np.flatnonzero(self._live)
         mean = float(np.nanmean(cosines)) if np.count_nonzero(~np.isnan(cosines)) >= MANY else 0.0
         relevance = fuse(cosines[slots], words.share[slots], words.coverage[slots], mean=mean, floor=floor)
         order = np.lexsort((-slots, -relevance))[:limit]
         found = zip(slots[order].tolist(), relevance[order].tolist(), strict=True)
-        return [FoundMessage(*self._said[slot], value) for slot, value in found if value > 0]
+        return [self._hit(slot, value) for slot, value in found if value > 0]
+
+    def _hit(self, slot: int, relevance: float) -> MessageHit:
+        cycle, chat, message = self._said[slot]
+        return MessageHit(
+            cycle=cycle,
+            chat=chat,
+            message=message.id,
+            role=message.role,
+            name=message.name,
+            at=message.at,
+            text=message.text,
+            relevance=relevance,
+        )
 
     def _keywords(self, query: Sequence[Term]) -> Keywords:
         """Keyword evidence for every slot: own words, neighbours' words, speaker and date."""
@@ -153,13 +195,14 @@ class MessageIndex:
         """Keeps a cycle, on no branch yet; slot → vector of the messages that have one."""
         ready, slots = {}, []
         cycle = self.mask.cycle(cycle)
-        for place, message in enumerate((cycle.message, *cycle.replies)):
+        for message in (cycle.message, *cycle.replies):
             text = message.text
             if not text.strip():
                 continue
             slot = self._slot()
             slots.append(slot)
-            self._said[slot] = (cycle.id, place)
+            self._said[slot] = (cycle.id, cycle.chat, message)
+            self._characters += len(text)
             self._own.add(slot, (text,))
             self._about.add(slot, about(message))
             key = dense_key(message, text)
@@ -167,13 +210,13 @@ class MessageIndex:
                 ready[slot] = vector
             else:
                 self.pending[slot] = (cycle.id, key)
-        self._cycles[cycle.id] = _Kept(cycle.chat, cycle.parent, tuple(slots))
+        self._cycles[cycle.id] = _Kept(cycle.chat, cycle.parent, cycle.opened_at, tuple(slots))
         return ready
 
     def _remove(self, cycle: str) -> None:
         kept = self._cycles.pop(cycle, None)
         for slot in kept.slots if kept is not None else ():
-            del self._said[slot]
+            self._characters -= len(self._said.pop(slot)[2].text)
             self.pending.pop(slot, None)
             self._own.remove(slot)
             self._about.remove(slot)

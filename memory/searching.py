@@ -15,11 +15,9 @@ from thoughtcycle.memory.engine import Engine, owned
 from thoughtcycle.memory.facets import Filters, aware
 from thoughtcycle.memory.index import ACTIVE, SpaceIndex
 from thoughtcycle.memory.masks import out_of_sight
-from thoughtcycle.memory.messages import FoundMessage
 from thoughtcycle.memory.ranking import FLOOR, best_key, rerank
 from thoughtcycle.memory.recipes import DEFAULT, Recipe, recipe_of, words
 from thoughtcycle.memory.records import (
-    Cycle,
     Kind,
     Layer,
     MemoryHit,
@@ -212,15 +210,7 @@ class Searching(Engine):
         async with self._talks.index(user) as index:
             if direction is not None:
                 await self._talks.complete(user, index)
-            found = await asyncio.to_thread(index.search, query, direction, limit=limit, floor=floor)
-            mask = index.mask
-        cycles = {id: await self._storage.cycle(user, id) for id in dict.fromkeys(one.cycle for one in found)}
-        return [
-            hit
-            for one in found
-            if (cycle := cycles[one.cycle]) is not None
-            and (hit := message_hit(mask.cycle(cycle), one)) is not None
-        ]
+            return await asyncio.to_thread(index.search, query, direction, limit=limit, floor=floor)
 
     async def hidden(self, user: str) -> list[MemoryRecord]:
         """What the user had taken out of sight; neither abandoned branches nor undone saves."""
@@ -257,23 +247,6 @@ class Searching(Engine):
         ):
             return None
         return embedder.unit(await self._embeddings.aembed_query(query[: embedder.LONGEST]))
-
-
-def message_hit(cycle: Cycle, found: FoundMessage) -> MessageHit | None:
-    """The message of `cycle` that was found; None when it is not there any more."""
-    said = (cycle.message, *cycle.replies)[found.place : found.place + 1]
-    if not said:
-        return None
-    return MessageHit(
-        cycle=cycle.id,
-        chat=cycle.chat,
-        message=said[0].id,
-        role=said[0].role,
-        name=said[0].name,
-        at=said[0].at,
-        text=said[0].text,
-        relevance=found.relevance,
-    )
 
 
 def ranked(

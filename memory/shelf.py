@@ -60,11 +60,15 @@ class Shelf(ABC, Generic[Index]):
 
     async def filled(self, user: str) -> bool:
         """Whether anything can be found; looks at the database only when nothing was known so far."""
-        slot = self._slots.get(user)
-        if slot is not None and len(slot.index):
+        if self.warm(user):
             return True
         async with self.index(user) as index:
             return len(index) > 0
+
+    def warm(self, user: str) -> bool:
+        """Whether there is an index in which something can be found; looks at no database."""
+        slot = self._slots.get(user)
+        return slot is not None and len(slot.index) > 0
 
     @asynccontextmanager
     async def index(self, user: str, *, lately: bool = False) -> AsyncIterator[Index]:

@@ -51,6 +51,9 @@ class View:
     steps: tuple[Step, ...] = ()
     recalled: tuple[Recalled, ...] = ()
     briefing: str = ""
+    """Long-term memory."""
+    session: str = ""
+    """What is remembered of this conversation, beside its recent history."""
     actions: tuple[ActionCard, ...] = ()
     usage: list[Usage] = field(default_factory=list, compare=False)
     """Every model call adds what it cost here."""

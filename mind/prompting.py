@@ -16,8 +16,6 @@ MESSAGE_TOKENS = 2_000
 """Budget of the user's message; a longer one is shown head and tail (BY-7)."""
 HISTORY_TOKENS = 2_000
 """Budget of the recent history; the newest texts are shown first (BY-7)."""
-BRIEFING_TOKENS = 2_000
-"""Guard only: the briefing comes with its own, smaller budget."""
 RECALLED_TOKENS = 2_000
 STEPS_TOKENS = 800
 UTTERANCE_TOKENS = 700
@@ -109,16 +107,16 @@ def _data(frame: Texts, sections: Iterable[str]) -> str:
 
 
 def _briefing(frame: Texts, view: View) -> str:
-    """Long-term memory: what the briefing says and what was recalled since."""
-    told = clip(view.briefing, BRIEFING_TOKENS, view.language)
+    """Long-term memory: what the briefing says, which has its own budget, and what was recalled since."""
     lines = _newest((_memory_line(each, view.language) for each in view.recalled), RECALLED_TOKENS)
     recalled = "\n".join([frame["recalled"], *lines]) if lines else ""
-    return "\n\n".join(part for part in (told, recalled) if part)
+    return "\n\n".join(part for part in (view.briefing, recalled) if part)
 
 
 def _moment(frame: Texts, view: View, shown: Iterable[Utterance]) -> str:
-    """Current context: when it is, what this cycle did and has already said."""
-    lines = [frame.fill("now", now=_now(frame, view))]
+    """Current context: what the conversation is about, when it is, what this cycle did and has said."""
+    lines = [view.session, ""] if view.session else []
+    lines.append(frame.fill("now", now=_now(frame, view)))
     if steps := _newest((_step_line(each, view.language) for each in view.steps), STEPS_TOKENS):
         lines += [frame["steps"], *steps]
     if said := _newest((_line(frame, view, each) for each in shown), HISTORY_TOKENS):

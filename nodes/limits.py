@@ -1,5 +1,7 @@
 """Every limit of the cycle: one setting, its default, its range, one sentence."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -21,8 +23,11 @@ class Limits(BaseModel):
     briefing_tokens: int = Field(
         default=1_000, ge=100, le=100_000, description="Budget of the memory block (BY-7)."
     )
+    briefing_recipe: Literal["layered", "compact"] = Field(
+        default="layered", description="layered: places per layer (LM-5); compact: a few facts (HM-9)."
+    )
     briefing_facts: int = Field(
-        default=5, ge=0, le=50, description="Memories recalled unasked (HM-9: 3 to 5)."
+        default=5, ge=0, le=50, description="Facts of the compact recipe (HM-9: 3 to 5); 0: no memory block."
     )
     search_contexts: int = Field(default=6, ge=1, le=20, description="Contexts one search may look for.")
     search_hits: int = Field(default=5, ge=1, le=50, description="Memories shown per context (HM-9).")

@@ -1,17 +1,24 @@
 """Opens the cycle durably and recalls, unasked, what the message is about; no chat model is called."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+import logging
+from collections.abc import Collection
+from functools import partial
 
-from thoughtcycle.memory.briefing import compact
-from thoughtcycle.memory.records import Cycle, MemoryHit, Utterance
+from thoughtcycle.memory.brief_gathering import Plan, beside, gathered, made
+from thoughtcycle.memory.brief_gathering import without as left_out
+from thoughtcycle.memory.brief_sections import Material
+from thoughtcycle.memory.recalling import WAIT_SECONDS
+from thoughtcycle.memory.records import Cycle, Utterance
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes import window as windows
 from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.message import user_message
-from thoughtcycle.nodes.state import Briefing, StateUpdate
-from thoughtcycle.nodes.turn import Turn, short_form
-from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.nodes.state import Briefing, BriefSection, StateUpdate
+from thoughtcycle.nodes.turn import WORDS_ONLY, Turn, short_form
+from thoughtcycle.prompts.errors import ModelFailed, StorageFailed
+
+log = logging.getLogger(__name__)
 
 
 async def recall(turn: Turn) -> StateUpdate:
@@ -43,15 +50,19 @@ async def unread(turn: Turn, cycle: Cycle | None) -> StateUpdate:
 async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     """What is read at the beginning of a turn."""
     recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
-    hits, recent, changed = await asyncio.gather(  # reads that do not depend on one another
-        passive_hits(turn),
+    material, (cycles, recent), changed = await asyncio.gather(  # reads that do not depend on one another
+        gathered_for(turn),
         recent_messages(turn, cycle.parent if cycle else None),
         turn.memory.changed(turn.user, {id: memory["revision"] for id, memory in recalled.items()}),
     )
     known = {id: memory for id, memory in recalled.items() if id not in changed}
     known |= {record.id: short_form(record) for record in changed.values() if record is not None}
-    briefing = brief(turn, hits)
-    shown = {hit.record.id: short_form(hit.record) for hit in hits if hit.record.id in briefing["shown"]}
+    briefing = brief(turn, beside(material, cycles))
+    told = frozenset(briefing["shown"])
+    records = [hit.record for hit in material.found.hits if hit.record.id in told]
+    if not turn.context.incognito:
+        turn.memory.accessed(turn.user, [record.id for record in records])
+    shown = {record.id: short_form(record) for record in records}
     return {
         "messages": await turn.outage_told(),
         "cycle_id": cycle.id if cycle else None,
@@ -61,27 +72,51 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     }
 
 
-async def passive_hits(turn: Turn) -> list[MemoryHit]:
-    """What the message is about, by rules and one embedding."""
-    limits = turn.services.limits
-    if not limits.briefing_facts:
-        return []
+async def gathered_for(turn: Turn) -> Material:
+    """What the message brings to mind, by rules and one embedding; without that by words."""
     query = windows.clip(turn.message, 2_000)
     query = " ".join([query, *topics_of(query, turn.language)])
-    return await turn.find(query, limits.briefing_facts)
+    gather = partial(gathered, turn.memory, turn.user, turn.chat, query, plan_of(turn), now=turn.now())
+    try:
+        return await gather()
+    except ModelFailed as failure:
+        log.warning("recalling by words alone: %s", failure.code)
+        return await gather(vector=WORDS_ONLY)
 
 
-def brief(turn: Turn, hits: Sequence[MemoryHit]) -> Briefing:
-    """The memory block within its budget, and its account."""
-    made = compact(
-        hits, heading=turn.texts("cycle")["memory_heading"], tokens=turn.services.limits.briefing_tokens
+def plan_of(turn: Turn) -> Plan:
+    """The briefing that this deployment and this user want."""
+    limits = turn.services.limits
+    return Plan(
+        tokens=limits.briefing_tokens,
+        recipe=limits.briefing_recipe,
+        facts=limits.briefing_facts,
+        smart=turn.context.smart_context,
+        patience=WAIT_SECONDS,
     )
-    return Briefing(text=made.text, shown=list(made.shown), left_out=made.left_out, tokens=made.tokens)
 
 
-async def recent_messages(turn: Turn, tip: str | None) -> list[Utterance]:
+def brief(turn: Turn, material: Material) -> Briefing:
+    """The memory block within its budget, and its account."""
+    done = made(material, plan_of(turn), turn.language)
+    sections = [
+        BriefSection(section=one.name, shown=[*one.shown], left_out=one.left_out, tokens=one.tokens)
+        for one in done.sections
+    ]
+    return Briefing(
+        text=done.text,
+        session=done.session,
+        shown=[*done.shown],
+        left_out=done.left_out,
+        tokens=done.tokens,
+        sections=sections,
+    )
+
+
+async def recent_messages(turn: Turn, tip: str | None) -> tuple[list[Cycle], list[Utterance]]:
     """The last complete cycles before this one: from the transcript, else from the thread's messages."""
     limits = turn.services.limits
+    cycles: list[Cycle] = []
     recent: list[Utterance] = []
     if tip is not None:
         cycles = await turn.memory.conversation(turn.user, turn.chat, limit=limits.window_cycles, tip=tip)
@@ -91,12 +126,13 @@ async def recent_messages(turn: Turn, tip: str | None) -> list[Utterance]:
         before = messages[: messages.index(user_message(messages))]
         mask = await turn.memory.mask(turn.user)
         recent = windows.masked(windows.of_messages(before, limits.window_cycles), mask)
-    return recent
+    return cycles, recent
 
 
 async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
     """Window and memory block of this turn made again, after the memories `without` were hidden."""
-    hits, recent = await asyncio.gather(passive_hits(turn), recent_messages(turn, turn.state.get("parent")))
-    left = [hit for hit in hits if hit.record.id not in without]
+    material, (cycles, recent) = await asyncio.gather(
+        gathered_for(turn), recent_messages(turn, turn.state.get("parent"))
+    )
     window = windows.fit(recent, turn.services.limits.window_tokens)
-    return {"briefing": brief(turn, left), "window": window}
+    return {"briefing": brief(turn, left_out(beside(material, cycles), without)), "window": window}

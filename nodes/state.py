@@ -1,6 +1,6 @@
 """What a thread carries from step to step: small, plain JSON, no vectors, no documents."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -16,13 +16,28 @@ class InputState(TypedDict):
     messages: Annotated[list[AnyMessage], add_messages]
 
 
+class BriefSection(TypedDict):
+    """What became of one section of the briefing."""
+
+    section: str
+    shown: list[tuple[str, float, str]]
+    """Id, score and source (`memory`, `profile`, `cycle`, `message`, `conversation`) of each item."""
+    left_out: int
+    tokens: int
+
+
 class Briefing(TypedDict):
     """The memory block of this turn and its account (BY-7)."""
 
     text: str
+    """Long-term memory."""
+    session: NotRequired[str]
+    """What belongs to this conversation."""
     shown: list[str]
+    """Ids of the memories in it."""
     left_out: int
     tokens: int
+    sections: NotRequired[list[BriefSection]]
 
 
 class State(InputState):

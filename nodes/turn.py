@@ -119,6 +119,7 @@ class Turn:
             steps=tuple(state.get("steps", ())),
             recalled=tuple(state.get("recalled", ())),
             briefing=state["briefing"]["text"] if state.get("briefing") else "",
+            session=state["briefing"].get("session", "") if state.get("briefing") else "",
             actions=tuple(actions),
         )
 

@@ -259,6 +259,6 @@ def test_catching_up_equals_making_anew(seed: int) -> None:
     assert len(live) == len(fresh) > 0
     assert sorted(live.pending.values()) == sorted(fresh.pending.values())
     for word in WORDS:
-        one = {(f.cycle, f.place): pytest.approx(f.relevance) for f in live.search(word, None, limit=99)}
-        other = {(f.cycle, f.place): f.relevance for f in fresh.search(word, None, limit=99)}
+        one = {(f.cycle, f.message): pytest.approx(f.relevance) for f in live.search(word, None, limit=99)}
+        other = {(f.cycle, f.message): f.relevance for f in fresh.search(word, None, limit=99)}
         assert one == other

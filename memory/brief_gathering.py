@@ -1,0 +1,95 @@
+"""Reads what a briefing may show: memories, what was said, the memory of the chat, the profile."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from thoughtcycle.memory.brief_sections import Material
+from thoughtcycle.memory.briefing import Brief, Recipe, briefed
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.recalling import CHATS
+from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.searching import CANDIDATES
+from thoughtcycle.prompts.loader import Language
+
+MEMORIES = 24
+"""Memories of all layers from which the places of the layers are filled: one search serves them all."""
+TOKENS_PER_EXCERPT = 20
+"""Fewer than an excerpt takes: so many are looked for that the budget is filled."""
+EXCERPT_FLOOR = 0.25
+"""Evidence below which nothing that was said is shown unasked."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What kind of briefing is wanted."""
+
+    tokens: int = 1_000
+    recipe: Recipe = "layered"
+    facts: int = 5
+    """Of the compact recipe."""
+    smart: bool | None = None
+    """Show other chats; None: as the user has set it, off by default (SM-6)."""
+    floor: float = EXCERPT_FLOOR
+    patience: float | None = None
+    """See `Recalling.recollect`."""
+
+    @property
+    def layered(self) -> bool:
+        """Whether what was said is looked through."""
+        return self.recipe == "layered"
+
+
+async def gathered(
+    memory: Memory,
+    user: str,
+    chat: str,
+    query: str,
+    plan: Plan,
+    *,
+    now: datetime,
+    vector: np.ndarray | None = None,
+) -> Material:
+    """All that the briefing of a message may show, the recent window aside (see `beside`).
+
+    `query` is what is looked for, `now` the message's time in the user's zone. Raises ModelFailed when
+    embeddings fail.
+    """
+    smart = plan.smart if plan.smart is not None else False
+    found = await memory.recollect(
+        user,
+        query,
+        chat,
+        memories=(MEMORIES if plan.layered else CANDIDATES) if plan.facts else 0,
+        messages=plan.tokens // TOKENS_PER_EXCERPT if plan.layered and plan.facts else 0,
+        others=CHATS if smart else 0,
+        vector=vector,
+        floor=plan.floor,
+        patience=plan.patience,
+    )
+    return Material(query=query, chat=chat, now=now, found=found, smart=smart)
+
+
+def beside(material: Material, recent: Sequence[Cycle]) -> Material:
+    """The material of a turn whose recent history shows these cycles."""
+    moods = [
+        (cycle.message.at, cycle.judgement.mood)
+        for cycle in recent
+        if cycle.judgement is not None and cycle.judgement.mood is not None
+    ]
+    return replace(material, window=frozenset(cycle.id for cycle in recent), moods=moods)
+
+
+def without(material: Material, gone: Collection[str]) -> Material:
+    """The material without these memories."""
+    found = material.found
+    hits = [hit for hit in found.hits if hit.record.id not in gone]
+    former = {id: record for id, record in found.former.items() if id not in gone}
+    return replace(material, found=replace(found, hits=hits, former=former))
+
+
+def made(material: Material, plan: Plan, language: Language) -> Brief:
+    """The briefing of this material."""
+    return briefed(material, tokens=plan.tokens, language=language, recipe=plan.recipe, facts=plan.facts)

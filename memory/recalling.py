@@ -1,0 +1,165 @@
+"""What a reply may need of a memory, found in one go: memories, and what was said here and elsewhere."""
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from thoughtcycle.memory import embedder
+from thoughtcycle.memory.engine import owned
+from thoughtcycle.memory.facets import Filters
+from thoughtcycle.memory.ranking import FLOOR
+from thoughtcycle.memory.recipes import DEFAULT, recipe_of
+from thoughtcycle.memory.records import Access, Cycle, MemoryHit, MemoryRecord, MessageHit
+from thoughtcycle.memory.searching import FACTS, LONGEST_QUERY, Look, Searching
+from thoughtcycle.prompts.errors import ThoughtcycleError
+
+log = logging.getLogger(__name__)
+
+WAIT_SECONDS = 0.25
+"""How long a reply waits for the index of what was said, where this process has none yet."""
+_FEW = 5_000
+"""Messages that are searched at once: a change of threads costs as much as the millisecond it takes."""
+CHATS = 50
+"""Chats beside this one that are looked through with smart context (SM-5)."""
+_JUDGED = 12
+"""Cycles of other chats of which the judgement is read."""
+
+
+@dataclass(frozen=True)
+class Recollection:
+    """What a message brings to mind; deleted words are masked."""
+
+    hits: Sequence[MemoryHit] = ()
+    """Best first."""
+    messages: Sequence[MessageHit] = ()
+    """Of this chat and, where asked for, of others; best first."""
+    cycles: Mapping[str, Cycle] = field(default_factory=dict)
+    """Of other chats, those to which the best of `messages` belong."""
+    former: Mapping[str, MemoryRecord] = field(default_factory=dict)
+    """Memory → what it said last before it changed, where it did."""
+    accesses: Mapping[str, int] = field(default_factory=dict)
+    """Memory → how often it was found."""
+
+
+class Recalling(Searching):
+    """The reads of the reply path; none of them makes vectors of what was said."""
+
+    async def recollect(
+        self,
+        user: str,
+        query: str,
+        chat: str,
+        *,
+        memories: int,
+        messages: int = 0,
+        others: int = 0,
+        vector: np.ndarray | None = None,
+        floor: float = FLOOR,
+        patience: float | None = None,
+    ) -> Recollection:
+        """What of the user's memory speaks of `query`, asked in `chat`.
+
+        At most so many `memories`, and `messages` of this chat and of the last `others` chats beside it.
+        Nothing counts as accessed (see `accessed`). `vector` as in `search`, `floor` for messages only.
+        `patience`: seconds to wait for an index of what was said that this process has not made yet; it is
+        made all the same, and None waits for it.
+        Raises ModelFailed when embeddings fail.
+        """
+        query = query[:LONGEST_QUERY].encode(errors="ignore").decode()
+        direction = await self._towards(owned(user), query, vector, bool(messages))
+        look = Look(query, direction, Filters(), memories, FLOOR, recipe_of(DEFAULT))
+        hits, said = await asyncio.gather(
+            self._facts(user, look, FACTS) if memories else _none(),
+            self._heard(user, look, chat, messages, others, floor, patience),
+        )
+        changed = [hit.record.id for hit in hits if hit.record.valid_from > hit.record.created]
+        there = [one.cycle for one in said if one.chat != chat]
+        cycles, former, counts = await asyncio.gather(
+            self._masked(user, list(dict.fromkeys(there))[:_JUDGED]),
+            self._former(user, changed),
+            self._accesses.read(user, [hit.record.id for hit in hits]) if hits else _nothing(),
+        )
+        accesses = {id: access.count for id, access in counts.items()}
+        return Recollection(hits, said, cycles, former, accesses)
+
+    def accessed(self, user: str, ids: Collection[str]) -> None:
+        """Counts one access of each of these memories (LM-9), written behind."""
+        self._accesses.note(owned(user), ids, self._clock())
+
+    async def embed_messages(self, user: str) -> None:
+        """Makes and keeps the vectors that the user's messages lack; raises ModelFailed."""
+        async with self._talks.index(owned(user)) as index:
+            await self._talks.complete(user, index)
+
+    async def stop_warming(self) -> None:
+        """Waits for the indexes that are being made for nobody in particular."""
+        await asyncio.gather(*self._warming.values(), return_exceptions=True)
+
+    async def _towards(
+        self, user: str, query: str, vector: np.ndarray | None, said: bool
+    ) -> np.ndarray | None:
+        """The query's vector; None where there is nothing to compare it with."""
+        if vector is None and said and self._embeddings is not None and self._talks.warm(user):
+            return embedder.unit(await self._embeddings.aembed_query(query[: embedder.LONGEST]))
+        return await self._direction(user, query, vector, FACTS)
+
+    async def _heard(
+        self,
+        user: str,
+        look: Look,
+        chat: str,
+        limit: int,
+        others: int,
+        floor: float,
+        patience: float | None,
+    ) -> list[MessageHit]:
+        if not limit or not await self._warmed(user, patience):
+            return []
+        async with self._talks.index(user) as index:
+            chats = [chat, *(index.latest(chat, others) if others else ())]
+            found = partial(index.search, look.query, look.direction, limit=limit, floor=floor, chats=chats)
+            return found() if index.size <= _FEW else await asyncio.to_thread(found)
+
+    async def _warmed(self, user: str, patience: float | None) -> bool:
+        """Whether there is an index of what was said; one that takes longer is ready for a later turn."""
+        if self._talks.warm(user):
+            return True
+        task = self._warming.get(user)
+        if task is None:
+            task = self._warming[user] = asyncio.create_task(self._warm(user))
+            task.add_done_callback(lambda _: self._warming.pop(user, None))
+        done, _ = await asyncio.wait({task}, timeout=patience)
+        return bool(done)
+
+    async def _warm(self, user: str) -> None:
+        try:
+            async with self._talks.index(user):
+                pass
+        except ThoughtcycleError as failure:
+            log.warning("what was said is not searched: %s", failure.code)
+
+    async def _former(self, user: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        versions = await self._storage.versions(user, ids) if ids else []
+        found: dict[str, MemoryRecord] = {}
+        for version in versions:  # the latest first
+            if version.status == "superseded" and version.current is not None and not version.merged:
+                found.setdefault(version.current, version)
+        return found
+
+    async def _masked(self, user: str, ids: Sequence[str]) -> dict[str, Cycle]:
+        if not ids:
+            return {}
+        mask = await self._masks.of(user)
+        return {cycle.id: mask.cycle(cycle) for cycle in await self._storage.cycles(user, ids)}
+
+
+async def _none() -> list[MemoryHit]:
+    return []
+
+
+async def _nothing() -> dict[str, Access]:
+    return {}
