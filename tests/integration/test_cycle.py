@@ -307,8 +307,9 @@ async def test_the_window_is_the_last_two_cycles(tmp_path: Path, fake_openai: Fa
             fake_openai.say(f"resposta {number}", model=TALK)
             await cycle.say(f"pergunta {number}", language="pt")
         last = [request for request in fake_openai.requests if request.model == TALK][-1].text("system")
-        assert "pergunta 0" not in last and "resposta 0" not in last
-        assert all(f"pergunta {n}" in last and f"resposta {n}" in last for n in (1, 2))
+        _, history = last.split("Conversa recente:")
+        assert "pergunta 0" not in history and "resposta 0" not in history
+        assert all(f"pergunta {n}" in history and f"resposta {n}" in history for n in (1, 2))
 
 
 @pytest.mark.spec("TC-11")
