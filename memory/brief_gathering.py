@@ -1,5 +1,6 @@
 """Reads what a briefing may show: memories, what was said, the memory of the chat, the profile."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -57,19 +58,36 @@ async def gathered(
     `query` is what is looked for, `now` the message's time in the user's zone. Raises ModelFailed when
     embeddings fail.
     """
-    smart = plan.smart if plan.smart is not None else False
-    found = await memory.recollect(
-        user,
-        query,
-        chat,
-        memories=(MEMORIES if plan.layered else CANDIDATES) if plan.facts else 0,
-        messages=plan.tokens // TOKENS_PER_EXCERPT if plan.layered and plan.facts else 0,
-        others=CHATS if smart else 0,
-        vector=vector,
-        floor=plan.floor,
-        patience=plan.patience,
+    reading = asyncio.ensure_future(memory.sheets(user, chat))
+
+    async def others() -> int:
+        smart = plan.smart if plan.smart is not None else (await reading).settings.smart_context
+        return CHATS if smart else 0
+
+    try:
+        found = await memory.recollect(
+            user,
+            query,
+            chat,
+            memories=(MEMORIES if plan.layered else CANDIDATES) if plan.facts else 0,
+            messages=plan.tokens // TOKENS_PER_EXCERPT if plan.layered and plan.facts else 0,
+            others=others,
+            vector=vector,
+            floor=plan.floor,
+            patience=plan.patience,
+        )
+        sheets = await reading
+    finally:
+        reading.cancel()
+    return Material(
+        query=query,
+        chat=chat,
+        now=now,
+        found=found,
+        conversation=sheets.conversation if plan.facts else None,
+        profile=sheets.profile if plan.facts else None,
+        smart=bool(await others()),
     )
-    return Material(query=query, chat=chat, now=now, found=found, smart=smart)
 
 
 def beside(material: Material, recent: Sequence[Cycle]) -> Material:

@@ -22,7 +22,7 @@ class OldCycle(Frozen):
     """`summary` is the whole exchange, because nobody could summarise it yet (CM-8)."""
     compressed: bool = False
     """It was summarised again, to at most 20 words."""
-    expires: datetime | None = None
+    expires: AwareDatetime | None = None
     """Until when its cycle is in the medium-term layer (LM-6); None: it is not."""
 
 

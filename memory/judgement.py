@@ -92,7 +92,7 @@ class Mood(Frozen):
     topic: str = ""
     """Slug of what causes it; empty when nothing is named."""
     intensity: float = Field(default=0.7, ge=0.0, le=1.0)
-    at: datetime | None = None
+    at: AwareDatetime | None = None
     """When it was said; None in a judgement, whose cycle knows."""
 
 

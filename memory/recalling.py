@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -56,17 +56,17 @@ class Recalling(Searching):
         *,
         memories: int,
         messages: int = 0,
-        others: int = 0,
+        others: Callable[[], Awaitable[int]] | None = None,
         vector: np.ndarray | None = None,
         floor: float = FLOOR,
         patience: float | None = None,
     ) -> Recollection:
         """What of the user's memory speaks of `query`, asked in `chat`.
 
-        At most so many `memories`, and `messages` of this chat and of the last `others` chats beside it.
-        Nothing counts as accessed (see `accessed`). `vector` as in `search`, `floor` for messages only.
-        `patience`: seconds to wait for an index of what was said that this process has not made yet; it is
-        made all the same, and None waits for it.
+        At most so many `memories`, and `messages` of this chat and of the last chats beside it; how many
+        `others` is asked while the rest is read. Nothing counts as accessed (see `accessed`). `vector` as in
+        `search`, `floor` for messages only. `patience`: seconds to wait for an index of what was said that
+        this process has not made yet; it is made all the same, and None waits for it.
         Raises ModelFailed when embeddings fail.
         """
         query = query[:LONGEST_QUERY].encode(errors="ignore").decode()
@@ -113,14 +113,15 @@ class Recalling(Searching):
         look: Look,
         chat: str,
         limit: int,
-        others: int,
+        others: Callable[[], Awaitable[int]] | None,
         floor: float,
         patience: float | None,
     ) -> list[MessageHit]:
         if not limit or not await self._warmed(user, patience):
             return []
+        most = await others() if others is not None else 0
         async with self._talks.index(user) as index:
-            chats = [chat, *(index.latest(chat, others) if others else ())]
+            chats = [chat, *(index.latest(chat, most) if most else ())]
             found = partial(index.search, look.query, look.direction, limit=limit, floor=floor, chats=chats)
             return found() if index.size <= _FEW else await asyncio.to_thread(found)
 
