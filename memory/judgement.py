@@ -88,7 +88,7 @@ class Mood(Frozen):
     """How the user feels in one exchange, and about what (HM-4)."""
 
     name: str
-    """Folded, e.g. `ansioso`."""
+    """Neutral where the word lists know it (`anxious`), else folded."""
     topic: str = ""
     """Slug of what causes it; empty when nothing is named."""
     intensity: float = Field(default=0.7, ge=0.0, le=1.0)
