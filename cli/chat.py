@@ -20,6 +20,7 @@ from thoughtcycle.memory.records import CycleMessage, named_id, new_id, utc_now
 from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.nodes import envelope
 from thoughtcycle.nodes.actions.registry import discover
+from thoughtcycle.nodes.commands import command_in
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.prompts.errors import InputRefused, StorageFailed, ThoughtcycleError
 
@@ -66,7 +67,7 @@ def _converse(
             display.line(TEXTS["chat.help"])
         elif word in ("/memories", "/memorias", "/memórias"):
             display.line(runner.run(session.memories()))
-        elif word.startswith("/") and word not in ("/lembrar", "/remember"):
+        elif word.startswith("/") and command_in(line.strip()) is None:
             display.line(TEXTS.fill("chat.unknown", command=word))
         else:
             runner.run(session.turn(line, display))

@@ -87,6 +87,7 @@ async def gathered(
         conversation=sheets.conversation if plan.facts else None,
         profile=sheets.profile if plan.facts else None,
         smart=bool(await others()),
+        paused=sheets.settings.paused,
     )
 
 

@@ -39,6 +39,8 @@ class Material:
     """Cycles that are shown as recent history: they are not shown again."""
     smart: bool = False
     """Whether other chats are shown (SM-6)."""
+    paused: bool = False
+    """Whether nothing is learned at the moment (BY-10)."""
 
 
 def facts(it: Material, frame: Texts) -> list[Item]:

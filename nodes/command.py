@@ -1,4 +1,4 @@
-"""The door: refuses what cannot be used, settles the language, answers /lembrar without the cycle."""
+"""The door: refuses what cannot be used, settles the language, answers commands without the cycle."""
 
 from dataclasses import replace
 from itertools import takewhile
@@ -10,9 +10,10 @@ from langgraph.graph import END
 from thoughtcycle.memory.records import Step
 from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.mind.streaming import speak
+from thoughtcycle.nodes.commands import LOOK_UP, Command, command_in, switched
 from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.envelope import enveloped
-from thoughtcycle.nodes.message import command_query, new_messages, taken_in
+from thoughtcycle.nodes.message import new_messages, taken_in
 from thoughtcycle.nodes.state import Briefing, State, StateUpdate
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed, ThoughtcycleError
@@ -36,6 +37,7 @@ async def command(turn: Turn) -> StateUpdate:
         "steps": [],
         "window": [],
         "briefing": Briefing(text="", shown=[], left_out=0, tokens=0),
+        "paused": False,
         "failure": None,
         "next_action": RECALL,
     }
@@ -54,12 +56,15 @@ async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
     message = taken_in(said, longest=turn.services.limits.message_chars)
     language = settle_language(turn, message.text)
     messages = [*(RemoveMessage(id=part.id) for part in said[:-1] if part.id), message]
-    query = command_query(message.text)
-    if query is None:
+    called = command_in(message.text)
+    if called is None:
         return {"language": language, "messages": messages}
-    begun = {**turn.state, **fresh, "language": language, "messages": [message]}
-    found = await _look_up(replace(turn, state=cast(State, begun)), query)
-    return found | {"language": language, "messages": [*messages, *found["messages"]]}
+    begun = replace(
+        turn, state=cast(State, {**turn.state, **fresh, "language": language, "messages": [message]})
+    )
+    looked_up = called.name == LOOK_UP
+    done = await _look_up(begun, called.argument) if looked_up else await _switch(begun, called)
+    return done | {"language": language, "messages": [*messages, *done["messages"]]}
 
 
 async def _admit(turn: Turn) -> None:
@@ -123,5 +128,26 @@ async def _look_up(turn: Turn, query: str) -> StateUpdate:
         "cycle_id": cycle.id if cycle else None,
         "recalled": turn.with_recalled(records),
         "steps": [{**step, "found": [record.id for record in records]}],
+        "next_action": REMEMBER,
+    }
+
+
+async def _switch(turn: Turn, command: Command) -> StateUpdate:
+    """Answers a command that changes or shows a setting of the user's."""
+    turn.require_memory()
+    cycle = await open_cycle(turn)
+    section, text = await switched(turn, command)
+    said = await speak(text, chat_history=False)
+    refused = section == "switch.unknown"
+    step = Step(
+        action=f"/{command.name}",
+        input=command.argument,
+        outcome=section,
+        status="refused" if refused else "done",
+    )
+    return {
+        "messages": [said],
+        "cycle_id": cycle.id if cycle else None,
+        "steps": [step],
         "next_action": REMEMBER,
     }

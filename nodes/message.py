@@ -1,6 +1,5 @@
 """The user's message of this turn: found in the state, cleaned, refused when it cannot be used."""
 
-import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -67,12 +66,3 @@ def _is_text(character: str) -> bool:
     if character in _KEPT_CONTROLS:
         return True
     return character != "\ufffd" and unicodedata.category(character) not in ("Cc", "Cs")
-
-
-_COMMAND = re.compile(r"/(lembrar|remember)(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
-
-
-def command_query(text: str) -> str | None:
-    """What `/lembrar <query>` asks for ("" without a query); None when the text is no command."""
-    match = _COMMAND.fullmatch(text)
-    return (match[2] or "").strip() if match else None

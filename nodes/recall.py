@@ -68,6 +68,7 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
         "cycle_id": cycle.id if cycle else None,
         "window": windows.fit(recent, turn.services.limits.window_tokens),
         "briefing": briefing,
+        "paused": material.paused,
         "recalled": [*(known | shown).values()][-turn.services.limits.recalled :],
     }
 

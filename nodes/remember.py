@@ -20,6 +20,7 @@ async def remember(turn: Turn) -> StateUpdate:
     if cycle and not turn.context.incognito:
         steps = turn.state.get("steps", [])
         command = bool(steps) and steps[0]["action"].startswith("/")
+        learned = not command and not turn.state.get("paused")
         await turn.memory.close_cycle(
             turn.user,
             cycle,
@@ -27,7 +28,7 @@ async def remember(turn: Turn) -> StateUpdate:
             messages=replies(turn),
             steps=steps,
             cut=any(step["status"] == "cut" for step in steps),
-            formation="none" if command else "pending",
+            formation="pending" if learned else "none",
             shown=turn.state["briefing"]["shown"] if turn.state.get("briefing") else (),
         )
     told = await turn.outage_told()

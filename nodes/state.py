@@ -62,6 +62,8 @@ class State(InputState):
     recalled: list[Recalled]
     """Memories that this thread has seen and may therefore change."""
     briefing: Briefing
+    paused: bool
+    """The user has paused: nothing is learned from this cycle."""
     failure: str | None
     """Set when a step could not go on: the cycle ends."""
     remaining_steps: RemainingSteps

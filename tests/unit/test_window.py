@@ -8,7 +8,8 @@ from thoughtcycle.memory.erasure import trace
 from thoughtcycle.memory.masking import HIDDEN, Mask
 from thoughtcycle.memory.records import Source, Utterance
 from thoughtcycle.nodes import window
-from thoughtcycle.nodes.message import clean, command_query, user_message
+from thoughtcycle.nodes.commands import Command, command_in
+from thoughtcycle.nodes.message import clean, user_message
 from thoughtcycle.prompts.errors import InputRefused
 
 
@@ -73,14 +74,16 @@ def test_no_user_message_is_refused() -> None:
 
 @pytest.mark.spec("LM-10")
 @pytest.mark.parametrize(
-    ("text", "query"),
+    ("text", "command"),
     [
-        ("/lembrar comida", "comida"),
-        ("/REMEMBER  where I live ", "where I live"),
-        ("/lembrar", ""),
+        ("/lembrar comida", Command("lembrar", "comida")),
+        ("/REMEMBER  where I live ", Command("lembrar", "where I live")),
+        ("/lembrar", Command("lembrar", "")),
         ("/lembrarei", None),
         ("diga /lembrar", None),
+        ("/smart on", Command("smart", "on")),
+        ("/Pause", Command("pausar", "")),
     ],
 )
-def test_commands(text: str, query: str | None) -> None:
-    assert command_query(text) == query
+def test_commands(text: str, command: Command | None) -> None:
+    assert command_in(text) == command

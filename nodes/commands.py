@@ -1,0 +1,50 @@
+"""The commands of a chat: how each is called, and those that change the user's settings (SM-6, BY-10)."""
+
+import re
+from typing import NamedTuple
+
+from thoughtcycle.nodes.turn import Turn
+
+LOOK_UP, SMART, PAUSE = "lembrar", "smart", "pausar"
+_NAMES = {"lembrar": LOOK_UP, "remember": LOOK_UP, "smart": SMART, "pausar": PAUSE, "pause": PAUSE}
+_COMMAND = re.compile(rf"/({'|'.join(_NAMES)})(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
+_SETTING = {SMART: "smart_context", PAUSE: "paused"}
+_SWITCH = {
+    "on": True,
+    "off": False,
+    "sim": True,
+    "não": False,
+    "nao": False,
+    "yes": True,
+    "no": False,
+    "ligado": True,
+    "desligado": False,
+}
+
+
+class Command(NamedTuple):
+    """A command as it was typed."""
+
+    name: str
+    argument: str
+
+
+def command_in(text: str) -> Command | None:
+    """The command that a message is; None when it is none."""
+    match = _COMMAND.fullmatch(text)
+    return Command(_NAMES[match[1].casefold()], (match[2] or "").strip()) if match else None
+
+
+async def switched(turn: Turn, command: Command) -> tuple[str, str]:
+    """Sets what `/smart on|off` and `/pause on|off` ask for, or tells how it is set: (section, text)."""
+    words = turn.texts("cycle")
+    setting, argument = _SETTING[command.name], command.argument.casefold()
+    if argument not in ("", *_SWITCH):
+        section = "switch.unknown"
+        return section, words.fill(section, command=f"/{command.name}", value=command.argument)
+    if argument:
+        settings = await turn.memory.change_settings(turn.user, **{setting: _SWITCH[argument]})
+    else:
+        settings = await turn.memory.settings(turn.user)
+    section = f"{setting}.{'on' if getattr(settings, setting) else 'off'}"
+    return section, words[section]

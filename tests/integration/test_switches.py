@@ -1,0 +1,39 @@
+"""Settings changed from the chat: smart context and pause, in both languages, and what a pause keeps out."""
+
+from pathlib import Path
+
+import pytest
+
+from support.graphs import lab
+
+
+@pytest.mark.spec("SM-6")
+@pytest.mark.parametrize(("language", "on"), [("pt", "Contexto inteligente ligado"), ("en", "is on")])
+async def test_smart_context_is_kept_per_user(tmp_path: Path, language: str, on: str) -> None:
+    async with lab(tmp_path) as talk:
+        assert "/smart on" in await talk.answer("/smart", language=language)
+        assert on in await talk.answer("/smart on", language=language)
+        assert on in await talk.answer("/smart", "another", language=language)
+        assert (await talk.memory.settings("ana")).smart_context is True
+        assert (await talk.memory.settings("bia")).smart_context is None
+        await talk.say("/smart off", language=language)
+        assert (await talk.memory.settings("ana")).smart_context is False
+
+
+@pytest.mark.spec("BY-10")
+async def test_while_paused_the_transcript_is_kept_and_nothing_is_learned(tmp_path: Path) -> None:
+    async with lab(tmp_path) as talk:
+        await talk.say("/pausar on")
+        await talk.say("guarde que meu nome é Pedro")
+        await talk.say("/pausar off")
+        await talk.say("moro em Recife")
+        cycles = await talk.memory.conversation("ana", "t", limit=9)
+        assert [cycle.formation for cycle in cycles] == ["none", "none", "none", "pending"]
+        assert "Pedro" in (await talk.memory.list("ana"))[-1].text
+
+
+@pytest.mark.parametrize("bad", ["/smart talvez", "/pause 7"])
+async def test_what_is_neither_on_nor_off_changes_nothing(tmp_path: Path, bad: str) -> None:
+    async with lab(tmp_path) as talk:
+        assert "on" in await talk.answer(bad)
+        assert (await talk.memory.settings("ana")).revision == 0
