@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from thoughtcycle.memory.formed import ConversationMemory, Profile, ProfileEntry
 from thoughtcycle.memory.judgement import CriticalDatum, FoundFact, Judgement, Mood, PreservedData
 
 HIDDEN = "[…]"
 """What stands in place of words that are hidden or erased."""
+
+S = TypeVar("S", ConversationMemory, Profile)
 
 
 class Blot(Protocol):
@@ -115,7 +117,9 @@ def blotted_profile(profile: Profile, blot_of: BlotOf) -> Profile:
 
 
 def _entry(entry: ProfileEntry, blot: Blot) -> ProfileEntry:
-    if blot.keeps(entry.value) and blot.keeps(entry.key) and blot.keeps(f"{entry.key}: {entry.value}"):
+    if not blot.keeps(entry.key):
+        return entry.model_copy(update={"key": HIDDEN, "value": HIDDEN})
+    if blot.keeps(entry.value) and blot.keeps(f"{entry.key}: {entry.value}"):
         return entry
     return entry.model_copy(update={"value": HIDDEN})
 
@@ -129,6 +133,14 @@ def _mood(mood: Mood, blot: Blot) -> Mood:
 def is_blank(text: str) -> bool:
     """Whether nothing is left of a text but blots."""
     return HIDDEN in text and not any(char.isalnum() for char in text.replace(HIDDEN, ""))
+
+
+def without_blanks(sheet: S) -> S:
+    """`sheet` without data and habits of which nothing is left; summaries stay, they hold a cycle's place."""
+    if isinstance(sheet, Profile):
+        return legible_profile(sheet)
+    kept = tuple(one for one in sheet.critical_data if not is_blank(one.text))
+    return sheet.model_copy(update={"critical_data": kept})
 
 
 def legible_conversation(memory: ConversationMemory) -> ConversationMemory:

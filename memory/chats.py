@@ -92,8 +92,9 @@ class Chats(Erasing):
         if gone:
             await self.erase(user, gone)
         async for cycle in self._of(user, list(cycles)):
-            if not is_empty(cycle):
+            if emptied_cycle(cycle) != cycle:
                 await self._storage.amend_cycle(user, cycle.id, emptied_cycle)
+        await self._drop_chat_sheets(user, chat, cycles)
         for known in await self._conversations(user):
             if known.id == chat:
                 await self._storage.adopt(known.model_copy(update={"tip": None, "title": None}))

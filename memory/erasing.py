@@ -19,24 +19,24 @@ from thoughtcycle.memory.emptying import (
     told_in,
     without,
 )
-from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.erasure import Trace, trace
 from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.masks import ERASING
 from thoughtcycle.memory.matching import key
+from thoughtcycle.memory.receipt import Receipt as Receipt
 from thoughtcycle.memory.records import (
     Cycle,
-    Frozen,
     JournalEntry,
     MemoryDraft,
     MemoryRecord,
     Status,
     as_text,
 )
+from thoughtcycle.memory.sheet_erasing import SheetErasing
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.tombstones import KEY_BYTES, buried
 from thoughtcycle.prompts.errors import NotAllowed, StorageFailed, ThoughtcycleError
-from thoughtcycle.prompts.loader import Language, texts
 
 log = logging.getLogger(__name__)
 
@@ -49,40 +49,6 @@ _PAGE = 1_000
 
 Place = Callable[[str, Sequence[str], Mask], Awaitable[int]]
 """Takes the words of a mask out of a user's chats in another place; how many stored things it changed."""
-
-
-class Receipt(Frozen):
-    """What was erased of one user."""
-
-    user: str
-    memories: int = 0
-    versions: int = 0
-    vectors: int = 0
-    journal: int = 0
-    """Rows of the history that were emptied."""
-    cycles: int = 0
-    """Exchanges whose words were redacted."""
-    sources: int = 0
-    """Other memories that came from the same words: the words are gone from them."""
-    elsewhere: int = 0
-    """Checkpoints and pending writes that were redacted."""
-    waiting: int = 0
-    """Memories that are emptied later: a cycle that may still say them is under way."""
-    left: tuple[str, ...] = ()
-    """Where looking again still found something: empty when all is gone."""
-
-    def text(self, language: Language) -> str:
-        """The receipt as a person reads it, with what is out of reach."""
-        found = texts(language, "erasure")
-        counts = self.model_dump(exclude={"user", "left", "waiting"})
-        lines = [found.fill("receipt", **counts)]
-        if self.waiting:
-            lines.append(found.fill("waiting", count=self.waiting))
-        if self.left:
-            lines.append(found.fill("left", places=", ".join(self.left)))
-        elif not self.waiting:
-            lines.append(found["nothing_left"])
-        return "\n".join((*lines, found["out_of_reach"]))
 
 
 @dataclass(frozen=True)
@@ -116,7 +82,7 @@ class _Estate:
         return trace(head, until=head.updated, former=former, requests=requests, spared=spared)
 
 
-class Erasing(Engine):
+class Erasing(SheetErasing):
     """The second stage of deleting; the first is `Memory.hide`."""
 
     async def mask(self, user: str) -> Mask:
@@ -228,9 +194,10 @@ class Erasing(Engine):
         secret = await self._storage.secret(user, secrets.token_bytes(KEY_BYTES))
         tombstones = await asyncio.to_thread(stones, user, mask, estate.cycles, secret)
         await self._storage.bury(user, tombstones)
-        cycles = await self._redact_cycles(user, mask, estate.cycles)
+        changed = await self._redact_cycles(user, mask, estate.cycles)
         sources = await self._redact_sources(user, mask, {one.id for one in estate.family})
         chats = await self._retitle(user, mask)
+        sheets = await self._redact_sheets(user, mask, estate.cycles, chats, changed)
         elsewhere = sum([await place(user, chats, mask) for place in self._places])
         vectors = await self._storage.vectors(user, [one.id for one in estate.family])
         await self._empty(user, ids)
@@ -242,8 +209,9 @@ class Erasing(Engine):
             versions=len({one.id for one in estate.family} - heads),
             vectors=len(vectors),
             journal=sum(row.before is not None for row in estate.journal),
-            cycles=cycles,
+            cycles=len(changed),
             sources=sources,
+            sheets=sheets,
             elsewhere=elsewhere,
             waiting=waiting,
             left=tuple(await self._left(user, mask, estate, chats)),
@@ -294,11 +262,11 @@ class Erasing(Engine):
             ids += [chat.id for chat in chats]
         return ids
 
-    async def _redact_cycles(self, user: str, mask: Mask, cycles: Iterable[Cycle]) -> int:
+    async def _redact_cycles(self, user: str, mask: Mask, cycles: Iterable[Cycle]) -> list[str]:
         changed = await asyncio.to_thread(told_in, cycles, mask)
         for id in changed:
             await self._storage.amend_cycle(user, id, mask.cycle)
-        return len(changed)
+        return changed
 
     async def _redact_sources(self, user: str, mask: Mask, family: Collection[str]) -> int:
         """Other memories may have come from the same words: those leave them and their history."""
@@ -332,11 +300,13 @@ class Erasing(Engine):
         """Looks again everywhere."""
         ids = [one.id for one in estate.family]
         rows = [row for id in ids for row in await self._storage.journal(user, memory=id)]
+        cycles = await self._cycles(user)
         found = {
             "documents": any(stub(one) != one for one in await self._storage.family(user, ids)),
             "vectors": bool(await self._storage.vectors(user, ids)),
             "journal": any(row.before is not None for row in rows),
-            "transcript": bool(await asyncio.to_thread(told_in, await self._cycles(user), mask)),
+            "transcript": bool(await asyncio.to_thread(told_in, cycles, mask)),
+            "sheets": await self._told_in_sheets(user, mask, cycles, chats),
             "checkpoints": await self._comes_again(user, chats, mask),
         }
         return [name for name, there in found.items() if there]
@@ -364,6 +334,7 @@ class Erasing(Engine):
             "vectors": (one.text for one in vectors),
             "journal": (row.model_dump_json() for row in await self._storage.journal(user)),
             "transcript": (one.model_dump_json() for one in await self._cycles(user)),
+            "sheets": await self._sheet_texts(user),
             "tombstones": (one.model_dump_json() for one in await self._storage.tombstones(user)),
         }
         return [name for name, found in stored.items() if any(map(holds, found))]

@@ -17,6 +17,8 @@ from pymongo import monitoring
 from support.killed_mongo_writer import Killer
 from support.killed_writer import arm
 from support.memories import Clock, WordEmbedder, said, step
+from support.sheets import judgement, profile, sheet
+from thoughtcycle.memory.formed import Profile
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft, Source
 from thoughtcycle.memory.storage.sqlite import SqliteStorage
@@ -25,7 +27,7 @@ KEY = "name"
 
 
 async def fill(memory: Memory) -> None:
-    """Somebody says his name, corrects it, and something else with it."""
+    """Somebody says his name, corrects it, and something else with it; formation has taken it in."""
     told = "Meu nome é Pedro e moro em Natal"
     cycle = await memory.open_cycle("ana", "chat", said(told), parent=None, channel="cli")
     drafts = [
@@ -35,9 +37,18 @@ async def fill(memory: Memory) -> None:
         MemoryDraft(content="Mora em Natal", key="city", source=Source(cycle=cycle.id, words=told)),
     ]
     name, city = await memory.save("ana", drafts)
-    await memory.close_cycle(
-        "ana", cycle.id, execution="e", messages=[said("Prazer, Pedro!", "2", "assistant")], steps=[step()]
+    reply = said("Prazer, Pedro!", "2", "assistant")
+    closed = await memory.close_cycle("ana", cycle.id, execution="e", messages=[reply], steps=[step()])
+    assert closed is not None
+    found = judgement(cycle.id).model_copy(update={"summary": "O usuário se chama Pedro."})
+    await memory.form_cycle("ana", cycle.id, judgement=found, marks=(), formation="done", expected=closed)
+    made = sheet(closed, closed)
+    data = made.critical_data[0].model_copy(update={"text": told})
+    await memory.keep_conversation_memory(
+        made.model_copy(update={"working": "Fala com Pedro.", "critical_data": (data,)})
     )
+    habit = profile(closed, closed).entries[0].model_copy(update={"key": "nome", "value": "Pedro"})
+    await memory.keep_profile(Profile(user="ana", entries=(habit,)))
     await memory.update("ana", name.record.id, content="Nome: Pedro Paulo")
     await memory.update("ana", city.record.id, content="Mora em Recife")
 

@@ -7,125 +7,22 @@ import pytest
 
 from support.engines import memory as memory
 from support.memories import START, said
+from support.sheets import DOG, PLAN, dog, judgement, profile, sheet, talk
 from thoughtcycle.memory.formed import (
-    ConversationMemory,
     LedgerEntry,
-    OldCycle,
-    Period,
     Profile,
-    ProfileEntry,
     UserSettings,
 )
 from thoughtcycle.memory.judgement import (
-    CriticalDatum,
-    FoundFact,
-    Judgement,
     LayerMark,
-    Mood,
     Preserved,
     PreservedData,
 )
 from thoughtcycle.memory.masking import HIDDEN
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
 from thoughtcycle.memory.sheet_loading import SheetBroken
 from thoughtcycle.memory.storage.base import Conflict
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
-
-DOG = "Minha cachorra se chama Luna e custa R$ 350 por mês"
-PLAN = "Quero juntar R$ 5.000 até dezembro"
-
-
-async def talk(memory: Memory, text: str = DOG, chat: str = "chat", user: str = "ana") -> Cycle:
-    """One closed cycle, pending."""
-    before = await memory.conversation(user, chat, limit=1)
-    parent = before[-1].id if before else None
-    message = said(text, id=text[:20])
-    opened = await memory.open_cycle(user, chat, message, parent=parent, channel="cli")
-    reply = said(f"Entendi: {text}", f"r{text[:20]}", "assistant")
-    closed = await memory.close_cycle(user, opened.id, execution="e", messages=[reply], steps=[])
-    assert closed is not None
-    return closed
-
-
-async def dog(memory: Memory, cycle: Cycle) -> MemoryRecord:
-    """The memory that the dog is Luna."""
-    draft = MemoryDraft(content="Cachorra: Luna", source=Source(cycle=cycle.id, words=DOG))
-    (kept,) = await memory.save("ana", [draft])
-    return kept.record
-
-
-def judgement(cycle: str) -> Judgement:
-    """What was found in the cycle of DOG."""
-    return Judgement(
-        importance=60,
-        summary="O usuário tem uma cachorra chamada Luna.",
-        facts=(FoundFact(content="Cachorra: Luna", words=DOG), FoundFact(content="Gosta de jazz")),
-        preserved=PreservedData(
-            numerical_values=(Preserved(said="R$ 350", normalised="350"),),
-            decisions=("Cuidar da Luna.", "Mudar de casa."),
-        ),
-        critical=(CriticalDatum(kind="configured_limits", text=DOG, cycle=cycle, at=START, values=("350",)),),
-        mood=Mood(name="feliz", topic="luna"),
-    )
-
-
-def sheet(told: Cycle, other: Cycle) -> ConversationMemory:
-    """The memory of a chat in which both were said."""
-    data = PreservedData(numerical_values=(Preserved(said="R$ 350", normalised="350"),))
-    plan = PreservedData(numerical_values=(Preserved(said="R$ 5.000", normalised="5000"),))
-    summary = "Tem uma cachorra chamada Luna."
-    return ConversationMemory(
-        chat_id="chat",
-        user_id="ana",
-        old_memory=(
-            OldCycle(
-                cycle_id=told.id,
-                timestamp=told.message.at,
-                summary=summary,
-                preserved_data=data,
-                original_word_count=20,
-                summary_word_count=5,
-            ),
-            OldCycle(
-                cycle_id=other.id,
-                timestamp=other.message.at,
-                summary="Junta dinheiro. Pensa na Luna.",
-                preserved_data=plan,
-                original_word_count=20,
-                summary_word_count=5,
-            ),
-        ),
-        periods=(
-            Period(
-                cycle_ids=(told.id, other.id),
-                since=told.message.at,
-                until=other.message.at,
-                summary="Falou de Luna. Falou de dinheiro.",
-                word_count=6,
-            ),
-        ),
-        ledger=(LedgerEntry(cycle_id=told.id, timestamp=told.message.at, preserved_data=data),),
-        critical_data=(
-            CriticalDatum(kind="configured_limits", text=DOG, cycle=told.id, at=told.message.at),
-            CriticalDatum(kind="financial_goals", text=PLAN, cycle=other.id, at=other.message.at),
-        ),
-        working="Fala de Luna. Quer juntar dinheiro.",
-        head=other.id,
-        total_cycles=2,
-        created_at=START,
-        updated_at=START,
-    )
-
-
-def profile(told: Cycle, other: Cycle) -> Profile:
-    """A profile that rests on both."""
-    times = {"created": told.message.at, "updated": told.message.at}
-    entries = (
-        ProfileEntry(key="cachorra", value="Luna", confidence=0.7, cycles=(told.id,), **times),
-        ProfileEntry(key="canal", value="e-mail", confidence=0.7, cycles=(other.id,), **times),
-    )
-    return Profile(user="ana", entries=entries, moods=((told.id, Mood(name="feliz", topic="luna")),))
 
 
 @pytest.mark.spec("CM-1")

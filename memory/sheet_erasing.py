@@ -1,0 +1,157 @@
+"""Erasing in sheets: what was made of erased words, and of a chat that goes, leaves them for good."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import TypeVar, get_args
+
+from thoughtcycle.memory.blotting import HIDDEN, without_blanks
+from thoughtcycle.memory.formed import ConversationMemory, Profile
+from thoughtcycle.memory.masking import Mask, ties
+from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.sheet_loading import SheetBroken, conversation_of, dumped, profile_of, recounted
+from thoughtcycle.memory.sheet_masking import masked
+from thoughtcycle.memory.sheet_repair import SheetRepair
+from thoughtcycle.memory.sheets import PROFILE, SheetKeeping
+from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
+
+_PAGE = 200
+S = TypeVar("S", ConversationMemory, Profile)
+
+
+class SheetErasing(SheetKeeping):
+    """What erasing and deleting do with sheets. All of it may be repeated."""
+
+    async def _redact_sheets(
+        self,
+        user: str,
+        mask: Mask,
+        cycles: Sequence[Cycle],
+        chats: Sequence[str],
+        changed: Collection[str],
+    ) -> int:
+        """Takes the words of `mask` out of every sheet; how many had some. `changed`: cycles that had.
+
+        The sheets of chats in which a memory was told, shown or deleted, and the profile, become another
+        revision in any case: what formation made of the words before is then not stored any more.
+        """
+        known = {cycle.id: cycle for cycle in cycles}
+        concerned = {cycle.chat for cycle in cycles if cycle.id in changed or _concerned(mask, cycle)}
+        count = 0
+        for start in range(0, len(chats), _PAGE):
+            names: list[SheetName] = [("conversation", chat) for chat in chats[start : start + _PAGE]]
+            stored = {one.id: one for one in await self._storage.sheets(user, names)}
+            for name in names:
+                touched = name[1] in concerned
+                count += await self._redact(user, name, stored.get(name[1]), mask, known, touched)
+        return count + await self._redact(user, PROFILE, await self._sheet(user, PROFILE), mask, known, True)
+
+    async def _redact(
+        self,
+        user: str,
+        name: SheetName,
+        sheet: Sheet | None,
+        mask: Mask,
+        cycles: dict[str, Cycle],
+        touched: bool,
+    ) -> bool:
+        """Whether there was something of `mask` in the sheet; a broken one goes as a whole."""
+        while True:
+            if sheet is None or sheet.document is None:
+                if touched:
+                    await self._storage.drop_sheet(user, name, at=self._clock())
+                return False
+            try:
+                before = _record(sheet)
+            except SheetBroken:
+                await SheetRepair(self._storage, self._clock).rebuild(sheet)
+                return True
+            after = await asyncio.to_thread(_redacted, before, mask, cycles)
+            if after == before and not touched:
+                return False
+            document = dumped(after, sheet.revision + 1)
+            if await self._storage.put_sheet(user, name, document, before=sheet.revision, at=sheet.updated):
+                return after != before
+            sheet = await self._sheet(user, name)
+
+    async def _told_in_sheets(
+        self, user: str, mask: Mask, cycles: Sequence[Cycle], chats: Sequence[str]
+    ) -> bool:
+        """Whether a sheet still tells something of `mask`."""
+        known = {cycle.id: cycle for cycle in cycles}
+        for sheet in await self._user_sheets(user, chats):
+            try:
+                before = _record(sheet)
+            except SheetBroken:
+                return True
+            if await asyncio.to_thread(masked, before, mask, known) != before:
+                return True
+        return False
+
+    async def _user_sheets(self, user: str, chats: Sequence[str]) -> list[Sheet]:
+        """The user's profile and the memories of these chats, as far as there are any."""
+        names: list[SheetName] = [PROFILE, *(("conversation", chat) for chat in chats)]
+        found = await self._storage.sheets(user, names)
+        return [sheet for sheet in found if sheet.document is not None]
+
+    async def _sheet_texts(self, user: str) -> list[str]:
+        """Every document of the user's, to look for words in."""
+        kinds: Sequence[SheetKind] = get_args(SheetKind)
+        found: list[str] = []
+        for kind in kinds:
+            offset = 0
+            while page := await self._storage.sheet_page(user, kind, limit=_PAGE, offset=offset):
+                found += [sheet.document or "" for sheet in page]
+                offset += len(page)
+        return found
+
+    async def _drop_chat_sheets(self, user: str, chat: str, cycles: Collection[str]) -> None:
+        """The memory of a chat goes, and what the profile rests on nowhere else."""
+        await self._storage.drop_sheet(user, ("conversation", chat), at=self._clock())
+        while (sheet := await self._sheet(user, PROFILE)) is not None and sheet.document is not None:
+            try:
+                profile = profile_of(sheet, user)
+            except SheetBroken:
+                await SheetRepair(self._storage, self._clock).rebuild(sheet)
+                return
+            document = dumped(without_cycles(profile, cycles), sheet.revision + 1)
+            if await self._storage.put_sheet(
+                user, PROFILE, document, before=sheet.revision, at=self._clock()
+            ):
+                return
+        await self._storage.drop_sheet(user, PROFILE, at=self._clock())
+
+
+def _record(sheet: Sheet) -> ConversationMemory | Profile:
+    if sheet.kind == "conversation":
+        return conversation_of(sheet, sheet.user, sheet.id, sheet.updated)
+    return profile_of(sheet, sheet.user)
+
+
+def _concerned(mask: Mask, cycle: Cycle) -> bool:
+    """Whether a cycle has to do with a memory of `mask`, or was redacted before, as by a run that was cut."""
+    tied = ties(mask, cycle)
+    said = (cycle.message, *cycle.replies)
+    return bool((tied.told | tied.deleted | tied.shown) & mask.memories) or any(
+        HIDDEN in text.text for text in said
+    )
+
+
+def _redacted(before: S, mask: Mask, cycles: dict[str, Cycle]) -> S:
+    """What is left of a sheet for good."""
+    after = masked(before, mask, cycles)
+    if after == before:
+        return before
+    left = without_blanks(after)
+    return recounted(left) if isinstance(left, ConversationMemory) else left
+
+
+def without_cycles(profile: Profile, cycles: Collection[str]) -> Profile:
+    """`profile` as if these cycles had not been: entries that rest on nothing else are gone."""
+    gone = frozenset(cycles)
+    entries = [
+        one.model_copy(update={"cycles": tuple(id for id in one.cycles if id not in gone)})
+        for one in profile.entries
+        if not one.cycles or not gone.issuperset(one.cycles)
+    ]
+    moods = tuple((cycle, mood) for cycle, mood in profile.moods if cycle not in gone)
+    return profile.model_copy(update={"entries": tuple(entries), "moods": moods})
