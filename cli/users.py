@@ -162,20 +162,19 @@ def restore(
 @reported
 def stats(user: User = None, db: Db = None, as_json: Json = False) -> None:
     census = with_memory(db, user, lambda memory, who: memory.stats(who), embeddings=False)
-    totals = {
-        name: getattr(census, name) for name in ("chats", "cycles", "changes", "bytes", "database_bytes")
-    }
+    names = ("chats", "cycles", "changes", "pending", "bytes", "database_bytes")
+    totals = {name: getattr(census, name) for name in names}
     memories = [
         {"status": status, "kind": kind, "count": count}
         for (status, kind), count in sorted(census.memories.items(), key=str)
     ]
     if as_json:
-        put_json({"memories": memories, **totals})
+        put_json({"memories": memories, "sheets": dict(census.sheets), **totals})
         return
     typer.echo(f"{TEXTS['stats.memories']}: {sum(census.memories.values())}")
     for one in memories:
         status = TEXTS[f"status.{one['status']}"]
         typer.echo(f"  {status}, {one['kind'] or '–'}: {one['count']}")
-    for name, value in totals.items():
+    for name, value in {"sheets": sum(census.sheets.values()), **totals}.items():
         if value is not None:
             typer.echo(f"{TEXTS[f'stats.{name}']}: {decimal(value) if 'bytes' in name else value}")

@@ -4,30 +4,14 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from thoughtcycle.memory.flaw import REPAIRABLE as REPAIRABLE
+from thoughtcycle.memory.flaw import Flaw as Flaw
 from thoughtcycle.memory.records import Conversation, MemoryRecord
+from thoughtcycle.memory.sheet_checkup import OF_SHEETS, mend_sheets, sheet_flaws
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.memory.storage.health import CycleState
-from thoughtcycle.prompts.loader import Language, texts
 
 _PAGE = 500
-REPAIRABLE = frozenset({"vector_missing", "vector_stray", "tip_missing", "chat_missing", "cycle_number"})
-
-
-@dataclass(frozen=True)
-class Flaw:
-    """Something that is not as it should be; `code` is a section of prompts/<language>/doctor.md."""
-
-    code: str
-    values: Mapping[str, object]
-
-    @property
-    def repairable(self) -> bool:
-        """Whether `repair` can put it right."""
-        return self.code in REPAIRABLE
-
-    def text(self, language: Language = "en") -> str:
-        """One line for a person."""
-        return texts(language, "doctor").fill(self.code, **self.values)
 
 
 @dataclass
@@ -57,10 +41,13 @@ async def flaws(storage: Storage, user: str) -> list[Flaw]:
     Documents and vectors name each other (TC-15), journal numbers have no gap, every document carries the
     number of the last row about it, a key names one active memory, a former version names a memory, a chat
     ends with a cycle of its own, every cycle is of a chat, closed cycles have a number each, open ones none.
+    Of sheets see `sheet_checkup.of_sheet`.
     """
     found = [flaw async for flaw in _of_memories(storage, user)]
     chats = {chat.id: chat async for chat in _chats(storage, user)}
-    return [*found, *of_transcript(chats, await storage.cycle_states(user))]
+    states = await storage.cycle_states(user)
+    sheets = [flaw for _, flaw in await sheet_flaws(storage, user, chats, states)]
+    return [*found, *of_transcript(chats, states), *sheets]
 
 
 async def repair(storage: Storage, user: str) -> None:
@@ -68,6 +55,7 @@ async def repair(storage: Storage, user: str) -> None:
 
     A missing vector is not listed any more (the memory is found by its words), a stray one is deleted. A
     chat whose end is missing ends with its last closed cycle; a chat that is missing comes back, nameless.
+    A sheet that cannot be used goes, and its cycles wait for formation again.
     """
     codes = {flaw.code for flaw in await flaws(storage, user)}
     if codes & {"vector_missing", "vector_stray"}:
@@ -84,6 +72,9 @@ async def repair(storage: Storage, user: str) -> None:
                 chat = str(flaw.values["chat"])
                 if await storage.owner(chat) in (None, user):
                     await storage.mend_chat(user, chat, last_closed(states, chat))
+    if codes & OF_SHEETS:
+        chats = {chat.id: chat async for chat in _chats(storage, user)}
+        await mend_sheets(storage, user, chats, await storage.cycle_states(user))
 
 
 async def _of_memories(storage: Storage, space: str) -> AsyncIterator[Flaw]:

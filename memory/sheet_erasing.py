@@ -1,21 +1,28 @@
 """Erasing in sheets: what was made of erased words, and of a chat that goes, leaves them for good."""
 
 import asyncio
-from collections.abc import Collection, Sequence
-from typing import TypeVar, get_args
+from collections.abc import Collection, Mapping, Sequence
+from typing import get_args
 
 from thoughtcycle.memory.blotting import HIDDEN, without_blanks
 from thoughtcycle.memory.formed import ConversationMemory, Profile
 from thoughtcycle.memory.masking import Mask, ties
 from thoughtcycle.memory.records import Cycle
-from thoughtcycle.memory.sheet_loading import SheetBroken, conversation_of, dumped, profile_of, recounted
+from thoughtcycle.memory.sheet_loading import (
+    SheetBroken,
+    conversation_of,
+    dumped,
+    profile_of,
+    recounted,
+    without_cycles,
+)
 from thoughtcycle.memory.sheet_masking import masked
 from thoughtcycle.memory.sheet_repair import SheetRepair
 from thoughtcycle.memory.sheets import PROFILE, SheetKeeping
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
 
 _PAGE = 200
-S = TypeVar("S", ConversationMemory, Profile)
+Readable = ConversationMemory | Profile
 
 
 class SheetErasing(SheetKeeping):
@@ -51,7 +58,7 @@ class SheetErasing(SheetKeeping):
         name: SheetName,
         sheet: Sheet | None,
         mask: Mask,
-        cycles: dict[str, Cycle],
+        cycles: Mapping[str, Cycle],
         touched: bool,
     ) -> bool:
         """Whether there was something of `mask` in the sheet; a broken one goes as a whole."""
@@ -83,7 +90,7 @@ class SheetErasing(SheetKeeping):
                 before = _record(sheet)
             except SheetBroken:
                 return True
-            if await asyncio.to_thread(masked, before, mask, known) != before:
+            if await asyncio.to_thread(_masked, before, mask, known) != before:
                 return True
         return False
 
@@ -121,7 +128,7 @@ class SheetErasing(SheetKeeping):
         await self._storage.drop_sheet(user, PROFILE, at=self._clock())
 
 
-def _record(sheet: Sheet) -> ConversationMemory | Profile:
+def _record(sheet: Sheet) -> Readable:
     if sheet.kind == "conversation":
         return conversation_of(sheet, sheet.user, sheet.id, sheet.updated)
     return profile_of(sheet, sheet.user)
@@ -136,22 +143,17 @@ def _concerned(mask: Mask, cycle: Cycle) -> bool:
     )
 
 
-def _redacted(before: S, mask: Mask, cycles: dict[str, Cycle]) -> S:
+def _masked(before: Readable, mask: Mask, cycles: Mapping[str, Cycle]) -> Readable:
+    if isinstance(before, ConversationMemory):
+        return masked(before, mask, cycles)
+    return masked(before, mask, cycles)
+
+
+def _redacted(before: Readable, mask: Mask, cycles: Mapping[str, Cycle]) -> Readable:
     """What is left of a sheet for good."""
-    after = masked(before, mask, cycles)
+    after = _masked(before, mask, cycles)
     if after == before:
         return before
-    left = without_blanks(after)
-    return recounted(left) if isinstance(left, ConversationMemory) else left
-
-
-def without_cycles(profile: Profile, cycles: Collection[str]) -> Profile:
-    """`profile` as if these cycles had not been: entries that rest on nothing else are gone."""
-    gone = frozenset(cycles)
-    entries = [
-        one.model_copy(update={"cycles": tuple(id for id in one.cycles if id not in gone)})
-        for one in profile.entries
-        if not one.cycles or not gone.issuperset(one.cycles)
-    ]
-    moods = tuple((cycle, mood) for cycle, mood in profile.moods if cycle not in gone)
-    return profile.model_copy(update={"entries": tuple(entries), "moods": moods})
+    if isinstance(after, ConversationMemory):
+        return recounted(without_blanks(after))
+    return without_blanks(after)

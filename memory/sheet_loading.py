@@ -1,6 +1,7 @@
 """Stored sheets as records and back: what is wrong in one is told, wrong word counts are put right (pure)."""
 
 import json
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -30,30 +31,21 @@ def conversation_of(sheet: Sheet | None, user: str, chat: str, now: datetime) ->
         return ConversationMemory(
             chat_id=chat, user_id=user, revision=revision, created_at=now, updated_at=now
         )
-    found = _read(ConversationMemory, sheet)
-    if (found.user_id, found.chat_id) != (sheet.user, sheet.id):
-        raise SheetBroken(sheet.kind, sheet.id, "chat_id, user_id")
-    return recounted(found)
+    return recounted(_read(ConversationMemory, sheet))
 
 
 def profile_of(sheet: Sheet | None, user: str) -> Profile:
     """The profile; an unknown user's is empty. Raises SheetBroken."""
     if sheet is None or sheet.document is None:
         return Profile(user=user, revision=sheet.revision if sheet is not None else 0)
-    found = _read(Profile, sheet)
-    if found.user != sheet.user:
-        raise SheetBroken(sheet.kind, sheet.id, "user")
-    return found
+    return _read(Profile, sheet)
 
 
 def settings_of(sheet: Sheet | None, user: str) -> UserSettings:
     """The settings; who has set nothing has the deployment's. Raises SheetBroken."""
     if sheet is None or sheet.document is None:
         return UserSettings(user=user, revision=sheet.revision if sheet is not None else 0)
-    found = _read(UserSettings, sheet)
-    if found.user != sheet.user:
-        raise SheetBroken(sheet.kind, sheet.id, "user")
-    return found
+    return _read(UserSettings, sheet)
 
 
 def cautious(user: str, revision: int) -> UserSettings:
@@ -77,12 +69,33 @@ def salvaged(sheet: Sheet) -> UserSettings:
     return UserSettings(**kept)
 
 
+def as_stored(sheet: Sheet) -> ConversationMemory | Profile | UserSettings:
+    """The record of a sheet that is there, with whatever counts and revision it tells. Raises SheetBroken."""
+    match sheet.kind:
+        case "conversation":
+            return _validated(ConversationMemory, sheet)
+        case "profile":
+            return _validated(Profile, sheet)
+        case "settings":
+            return _validated(UserSettings, sheet)
+
+
 def _read(kind: type[R], sheet: Sheet) -> R:
+    return _validated(kind, sheet).model_copy(update={"revision": sheet.revision})
+
+
+def _validated(kind: type[R], sheet: Sheet) -> R:
+    """The record, if it is the owner's and of what it is kept for."""
     try:
         found = kind.model_validate_json(sheet.document or "")
     except ValidationError as error:
         raise SheetBroken(sheet.kind, sheet.id, _cause(error)) from error
-    return found.model_copy(update={"revision": sheet.revision})
+    if isinstance(found, ConversationMemory):
+        if (found.user_id, found.chat_id) != (sheet.user, sheet.id):
+            raise SheetBroken(sheet.kind, sheet.id, "user_id, chat_id")
+    elif found.user != sheet.user:
+        raise SheetBroken(sheet.kind, sheet.id, "user")
+    return found
 
 
 def _cause(error: ValidationError) -> str:
@@ -118,3 +131,15 @@ def recounted(memory: ConversationMemory, recent: int | None = None) -> Conversa
     if (old, periods, total) == (memory.old_memory, memory.periods, memory.total_word_count):
         return memory
     return memory.model_copy(update={"old_memory": old, "periods": periods, "total_word_count": total})
+
+
+def without_cycles(profile: Profile, cycles: Collection[str]) -> Profile:
+    """`profile` as if these cycles had not been: entries that rest on nothing else are gone."""
+    gone = frozenset(cycles)
+    entries = [
+        one.model_copy(update={"cycles": tuple(id for id in one.cycles if id not in gone)})
+        for one in profile.entries
+        if not one.cycles or not gone.issuperset(one.cycles)
+    ]
+    moods = tuple((cycle, mood) for cycle, mood in profile.moods if cycle not in gone)
+    return profile.model_copy(update={"entries": tuple(entries), "moods": moods})

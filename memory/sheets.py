@@ -196,7 +196,8 @@ class SheetKeeping(Engine):
     async def _keep(self, name: SheetName, user: str, kept: K, raw: K) -> K:
         """Stores `raw`; gives `kept` as of its new revision."""
         before = kept.revision
-        document = dumped(raw, before + 1)
+        counted = recounted(raw) if isinstance(raw, ConversationMemory) else raw
+        document = dumped(counted, before + 1)
         if not await self._storage.put_sheet(user, name, document, before=before, at=self._clock()):
             raise Conflict
         return kept.model_copy(update={"revision": before + 1})

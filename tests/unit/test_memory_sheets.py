@@ -52,13 +52,16 @@ async def test_wrong_word_counts_are_put_right_on_load(memory: Memory) -> None:
             "total_word_count": -7,
         }
     )
-    await memory.keep_conversation_memory(wrong)
+    name = ("conversation", "chat")
+    await memory._storage.put_sheet("ana", name, wrong.model_dump_json(), before=0, at=START)
+    assert [flaw.code for flaw in await memory.doctor("ana")] == ["sheet_revision", "sheet_counts"]
     loaded = await memory.conversation_memory("ana", "chat")
     assert [one.summary_word_count for one in loaded.old_memory] == [5, 5]
     recent = sum(len(text.split()) for text in (DOG, PLAN)) * 2 + 2
     assert loaded.total_word_count == recent + 5 + 5 + 6 + 6
     given = (await memory.sheets("ana", "chat")).conversation
     assert given is not None and [one.summary_word_count for one in given.old_memory] == [5, 5]
+    assert (await memory.keep_conversation_memory(wrong.model_copy(update={"revision": 1}))).revision == 2
 
 
 @pytest.mark.spec("BY-5")
