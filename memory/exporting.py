@@ -71,11 +71,13 @@ class Exporting(Engine):
     async def _memories(self, user: str, mask: Mask, secret: set[str]) -> AsyncIterator[Line]:
         after = 0
         while records := await self._storage.page(user, after=after, limit=_PAGE):
+            found = await self._accesses.read(user, [record.id for record in records])
             for record in records:
                 if record.status == "hidden" and record.reason != REASON:
                     secret.add(record.id)
                 if record.status != "erased":
-                    yield hidden_line(record) if record.id in secret else memory_line(record, mask)
+                    known = memory_line(record, mask, found.get(record.id))
+                    yield hidden_line(record) if record.id in secret else known
             after = records[-1].revision
 
     async def _changes(self, user: str, mask: Mask, secret: Collection[str]) -> AsyncIterator[Line]:

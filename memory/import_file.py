@@ -12,7 +12,16 @@ from typing import IO, Any, Literal
 
 from thoughtcycle.memory.foreign import ForeignChat, chat_of
 from thoughtcycle.memory.jsonlist import LONGEST, objects
-from thoughtcycle.memory.portable import FORMAT, VERSION, Line, to_change, to_chat, to_cycle, to_memory
+from thoughtcycle.memory.portable import (
+    FORMAT,
+    VERSION,
+    Line,
+    to_access,
+    to_change,
+    to_chat,
+    to_cycle,
+    to_memory,
+)
 from thoughtcycle.prompts.errors import InputRefused
 
 _CONVERSATIONS = re.compile(r"(.*/)?conversations(-\d+)?\.json")
@@ -20,8 +29,8 @@ _CONVERSATIONS = re.compile(r"(.*/)?conversations(-\d+)?\.json")
 _CHECKS: dict[str, Callable[[Line, str], Any]] = {
     "chat": to_chat,
     "cycle": to_cycle,
-    "memory": to_memory,
-    "version": to_memory,
+    "memory": lambda line, user: (to_memory(line, user), to_access(line)),
+    "version": lambda line, user: (to_memory(line, user), to_access(line)),
     "change": to_change,
 }
 

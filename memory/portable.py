@@ -5,11 +5,21 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from thoughtcycle.memory.masking import Mask
-from thoughtcycle.memory.records import Conversation, Cycle, CycleMessage, JournalEntry, MemoryRecord, Variant
+from thoughtcycle.memory.records import (
+    Access,
+    Conversation,
+    Cycle,
+    CycleMessage,
+    JournalEntry,
+    MemoryRecord,
+    Variant,
+)
 
 FORMAT = "thoughtcycle-export"
 VERSION = 1
 
+_COUNT, _LAST = "access_count", "last_access"
+"""Fields of a memory's line that stand beside its document (LM-2)."""
 Line: TypeAlias = dict[str, Any]
 """One object of the file; `line` says which kind it is."""
 
@@ -44,10 +54,14 @@ def cycle_line(cycle: Cycle) -> Line:
     return {"line": "cycle", **plain, "message": said, "progress": progress, "variants": variants}
 
 
-def memory_line(record: MemoryRecord, mask: Mask) -> Line:
-    """A memory, or a former version of one; of what it was made from, hidden words are blotted out."""
+def memory_line(record: MemoryRecord, mask: Mask, access: Access | None) -> Line:
+    """A memory, or a former version of one; of what it was made from, hidden words are blotted out.
+
+    `access`: how often it was found, where it ever was.
+    """
     kind = "memory" if record.current is None else "version"
-    return {"line": kind, **_document(record, mask)}
+    found = {} if access is None else {_COUNT: access.count, _LAST: access.last.isoformat()}
+    return {"line": kind, **_document(record, mask), **found}
 
 
 def hidden_line(record: MemoryRecord) -> Line:
@@ -122,8 +136,18 @@ def to_cycle(line: Line, user: str) -> Cycle:
 
 def to_memory(line: Line, user: str) -> MemoryRecord:
     """The memory of a line, in `user`'s space and without vectors. Raises ValueError as `to_chat`."""
-    fields = _fields(line)
+    fields = {name: value for name, value in _fields(line).items() if name not in (_COUNT, _LAST)}
     return MemoryRecord(id=fields.pop("_id"), space=user, **fields)
+
+
+def to_access(line: Line) -> Access | None:
+    """How often the memory of a line was found. Raises ValueError as `to_chat`, KeyError for half of it."""
+    if _COUNT not in line and _LAST not in line:
+        return None
+    access = Access.model_validate({"count": line[_COUNT], "last": line[_LAST]})
+    if access.count < 1 or access.last.tzinfo is None:
+        raise ValueError("an access without number or time zone")
+    return access
 
 
 def to_change(line: Line, user: str) -> JournalEntry:

@@ -14,8 +14,8 @@ from thoughtcycle.memory.changes import Keys, search_keys, with_vectors
 from thoughtcycle.memory.chats import is_empty
 from thoughtcycle.memory.engine import Engine
 from thoughtcycle.memory.import_file import Contents, checked, line_at, lines
-from thoughtcycle.memory.portable import Line, to_change, to_chat, to_cycle, to_memory
-from thoughtcycle.memory.records import JournalEntry, MemoryRecord, named_id
+from thoughtcycle.memory.portable import Line, to_access, to_change, to_chat, to_cycle, to_memory
+from thoughtcycle.memory.records import Access, JournalEntry, MemoryRecord, named_id
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.words import identity
 from thoughtcycle.prompts.errors import NotAllowed
@@ -53,6 +53,8 @@ class _Replay:
     """A memory that is not taken → the one here that says the same."""
     left: set[str] = field(default_factory=set)
     """Memories that went another way here; they stay as they are."""
+    found: dict[str, Access] = field(default_factory=dict)
+    """Memory → how often it was found where the file comes from."""
 
 
 class Reimport(Engine):
@@ -76,12 +78,26 @@ class Reimport(Engine):
                     chat = []
                 if line["line"] in ("chat", "cycle"):
                     chat.append(moved(line, renamed))
+            for _, line in some:
+                if line["line"] in ("memory", "version") and (access := to_access(line)) is not None:
+                    replay.found[renamed(line["_id"])] = access
             rows = [line for _, line in some if line["line"] == "change" and line["memory"] in replay.places]
             for group in distinct(rows):
                 await self._take_changes(replay, group, done)
             seen += len(some)
             progress(min(seen, total), total)
+        await self._take_accesses(replay)
         return done
+
+    async def _take_accesses(self, replay: _Replay) -> None:
+        """Raises the access counts to those of the file: however often it is read, they are the same."""
+        found = sorted(replay.found.items(), key=lambda one: one[1].count)
+        counts = {
+            replay.instead.get(id, id): access for id, access in found
+        }  # of two that are one the higher
+        for start in range(0, len(counts), _AT_ONCE):
+            some = dict(islice(counts.items(), start, start + _AT_ONCE))
+            await self._storage.touch(replay.user, some, at_least=True)
 
     async def _take_chat(self, user: str, found: Sequence[Line], done: Imported) -> None:
         """A chat and its cycles; its live branch is the file's where that goes on from the one here."""

@@ -267,9 +267,10 @@ class Storage(WholeUser, Health, Forgetting, JobStorage, SheetStorage):
         """Changes, newest first: of one memory or of all, with numbers below `before`."""
 
     @abstractmethod
-    async def touch(self, space: str, counts: Mapping[str, Access]) -> None:
+    async def touch(self, space: str, counts: Mapping[str, Access], *, at_least: bool = False) -> None:
         """Adds to the access counts of memories (id → how many more, and when last).
 
+        With `at_least` the counts are what came from elsewhere: lower ones are raised to them.
         Outside documents and journal: changes no revision. Memories that the space has not are left out; the
         counts of a memory go when it is erased.
         """

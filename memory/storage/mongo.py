@@ -132,8 +132,8 @@ class MongoStorage(Storage):
     ) -> list[JournalEntry]:
         return await self._run(mongo_memories.journal(self._db, space, memory, before, limit))
 
-    async def touch(self, space: str, counts: Mapping[str, Access]) -> None:
-        await self._write(mongo_accesses.touch(self._db, space, counts))
+    async def touch(self, space: str, counts: Mapping[str, Access], *, at_least: bool = False) -> None:
+        await self._write(mongo_accesses.touch(self._db, space, counts, at_least))
 
     async def accesses(self, space: str, ids: Collection[str]) -> dict[str, Access]:
         return await self._run(mongo_accesses.accesses(self._db, space, ids))

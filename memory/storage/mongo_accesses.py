@@ -11,7 +11,7 @@ from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
 from thoughtcycle.memory.storage.mongo_ledger import find_in, insert_new
 
 
-async def touch(db: Database, space: str, counts: Mapping[str, Access]) -> None:
+async def touch(db: Database, space: str, counts: Mapping[str, Access], at_least: bool) -> None:
     """See Storage.touch. A count is begun at zero, so that it can be added to by several at once."""
     owned = {"memoriesId": escaped(space)}
     named = {escaped(id): access for id, access in counts.items()}
@@ -20,13 +20,15 @@ async def touch(db: Database, space: str, counts: Mapping[str, Access]) -> None:
     begun = {found["_id"] async for found in find_in(db.accesses, owned, "_id", ids, {"_id": 1})}
     new = [{"_id": id, **owned, "count": 0, "last": ""} for id in ids if id not in begun]
     await insert_new(db.accesses, new)
-    updates = [UpdateOne({"_id": id, **owned}, _more(named[id])) for id in ids]
+    updates = [UpdateOne({"_id": id, **owned}, _more(named[id], at_least)) for id in ids]
     if updates:
         await db.accesses.bulk_write(updates, ordered=False)
 
 
-def _more(access: Access) -> dict[str, dict[str, int | str]]:
+def _more(access: Access, at_least: bool) -> dict[str, dict[str, int | str]]:
     last = access.last.astimezone(UTC).isoformat(timespec="microseconds")
+    if at_least:
+        return {"$max": {"count": access.count, "last": last}}
     return {"$inc": {"count": access.count}, "$max": {"last": last}}
 
 

@@ -147,8 +147,8 @@ class SqliteStorage(Storage):
     ) -> list[JournalEntry]:
         return await self._read(sqlite_memories.journal, space, memory, before, limit)
 
-    async def touch(self, space: str, counts: Mapping[str, Access]) -> None:
-        await self._write(sqlite_accesses.touch, space, counts)
+    async def touch(self, space: str, counts: Mapping[str, Access], *, at_least: bool = False) -> None:
+        await self._write(sqlite_accesses.touch, space, counts, at_least)
 
     async def accesses(self, space: str, ids: Collection[str]) -> dict[str, Access]:
         return await self._read(sqlite_accesses.accesses, space, ids)

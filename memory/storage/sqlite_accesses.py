@@ -10,17 +10,18 @@ from thoughtcycle.memory.storage.sqlite_memories import where_in
 _TOUCH = """
 INSERT INTO accesses (memory, space, count, last)
 SELECT id, space, ?, ? FROM memories WHERE id = ? AND space = ? AND status != 'erased'
-ON CONFLICT (memory) DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)
+ON CONFLICT (memory) DO UPDATE SET count = {count}, last = max(last, excluded.last)
 """
 
 
-def touch(db: sqlite3.Connection, space: str, counts: Mapping[str, Access]) -> None:
+def touch(db: sqlite3.Connection, space: str, counts: Mapping[str, Access], at_least: bool) -> None:
     """See Storage.touch."""
     rows = [
         (access.count, access.last.astimezone(UTC).isoformat(timespec="microseconds"), id, space)
         for id, access in counts.items()
     ]
-    db.executemany(_TOUCH, rows)
+    count = "max(count, excluded.count)" if at_least else "count + excluded.count"
+    db.executemany(_TOUCH.format(count=count), rows)
 
 
 def accesses(db: sqlite3.Connection, space: str, ids: Collection[str]) -> dict[str, Access]:

@@ -273,8 +273,11 @@ class StorageConformance:
         assert await storage.records("ana", ids[:2]) == stored
         assert len(await storage.journal("ana")) == 4
         await storage.touch("ana", {})
+        for count, seen in ((3, 5), (7, 7), (7, 7)):
+            await storage.touch("ana", {"m2\0": Access(count=count, last=START)}, at_least=True)
+            assert (await storage.accesses("ana", ids))["m2\0"] == Access(count=seen, last=START)
         await storage.commit("ana", [change(stored[0], status="erased", content=None)])
-        assert await storage.accesses("ana", ids) == {"m2\0": Access(count=5, last=START)}
+        assert await storage.accesses("ana", ids) == {"m2\0": Access(count=7, last=START)}
 
     @pytest.mark.spec("BY-2")
     async def test_the_feed_tells_what_an_index_lacks(self, storage: Storage) -> None:

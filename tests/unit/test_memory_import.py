@@ -102,12 +102,43 @@ async def test_an_export_comes_back_as_it_was_and_once(
     assert [entry.op for entry in await other.history("ana", city)] == [
         entry.op for entry in await memory.history("ana", city)
     ]
-    assert [hit.record.content for hit in await other.search("ana", "moro em Natal", limit=1)] == [
-        "moro em Natal"
-    ]
+    assert [
+        hit.record.content for hit in await other.search("ana", "moro em Natal", limit=1, counted=False)
+    ] == ["moro em Natal"]
     assert await other.import_file("ana", tmp_path / "a") == Imported()
     assert (await written(other, tmp_path / "c"))[1:] == after[1:]
     assert (await other.undo("ana", city)).record.content == "moro em Recife"  # type: ignore[union-attr]
+
+
+@pytest.mark.spec("BY-4", "LM-4")
+async def test_what_was_found_often_ranks_as_before(memory: Memory, other: Memory, tmp_path: Path) -> None:
+    often, seldom, never = [
+        saved.record.id
+        for saved in await memory.save("ana", [MemoryDraft(content=f"gosta de {what}") for what in "xyz"])
+    ]
+    for query, times in (("x", 40), ("y", 2)):
+        for _ in range(times):
+            await memory.search("ana", query, limit=1)
+    before = await written(memory, tmp_path / "a")  # counts that are not written yet are in the file
+    counts = {line["_id"]: line.get("access_count") for line in before if line["line"] == "memory"}
+    assert counts[often] >= 40 and counts[seldom] >= 2 and counts[never] is None
+    (same,) = await other.save("ana", [MemoryDraft(content="gosta de x")])
+    assert same.record.id == often or same.record.id not in counts
+    for _ in range(2):
+        await other.import_file("ana", tmp_path / "a")
+        kept = await other._accesses.read("ana", [same.record.id, seldom, never])
+        assert {id: access.count for id, access in kept.items()} == {
+            same.record.id: counts[often],
+            seldom: counts[seldom],
+        }
+    assert kept[seldom] == (await memory._accesses.read("ana", [seldom]))[seldom]
+    for damage in ({"access_count": 0}, {"access_count": "x"}, {"last_access": "2026-01-01T00:00:00"}):
+        place = next(number for number, line in enumerate(before) if line.get("_id") == often)
+        broken = [*before[:place], before[place] | damage, *before[place + 1 :]]
+        (tmp_path / "b").write_text("".join(f"{json.dumps(line)}\n" for line in broken))
+        with pytest.raises(InputRefused) as refused:
+            await other.import_file("ana", tmp_path / "b")
+        assert refused.value.code == "import_damaged"
 
 
 @pytest.mark.spec("BY-4")
