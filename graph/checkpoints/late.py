@@ -52,6 +52,12 @@ class Late:
         if self.scrub is not None:
             await self.scrub()
 
+    def owner(self, thread: str, values: Mapping[str, Any]) -> str | None:
+        """Whose a state is; that of a graph around ours belongs to whose turn runs in its thread."""
+        known = self._turns.get(thread)
+        user = values.get("user_id") or (known and known[0])
+        return user if isinstance(user, str) else None
+
     def _turn(self, thread: str, values: Mapping[str, Any]) -> tuple[str, datetime] | None:
         """Whose turn and when it began; the state of a graph around ours does not tell."""
         user, at = values.get("user_id"), values.get("at")

@@ -76,6 +76,7 @@ class MongoSaver(MongoDBSaver):
             super().__init__(client, db_name, serde=serde)
             self.checkpoint_collection.create_index("thread_id")
             self.checkpoint_collection.create_index("run_id")
+            self.checkpoint_collection.create_index("owner")
             self.writes_collection.create_index("thread_id")
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -144,6 +145,8 @@ class MongoSaver(MongoDBSaver):
             "run_id": told.get("run_id"),
             "source": told.get("source"),
             "step": told.get("step"),
+            # the writes tell it too, but not in a thread that was pruned or saved on exit only
+            "owner": self.late.owner(key["thread_id"], checkpoint["channel_values"]),
         }
         with translated(self.place):
             self.checkpoint_collection.update_one(key, {"$set": fields}, upsert=True)
@@ -202,8 +205,10 @@ class MongoSaver(MongoDBSaver):
         type_, data = self.serde.dumps_typed(user)
         query, shown = {"channel": "user_id", "type": type_}, {"thread_id": 1, "value": 1}
         with translated(self.place):
-            found = self.writes_collection.find(query, shown)
-            return sorted({one["thread_id"] for one in found if one["value"] == data})
+            told = self.writes_collection.find(query, shown)
+            threads = {one["thread_id"] for one in told if one["value"] == data}
+            states = self.checkpoint_collection.find({"owner": _text(user)}, {"thread_id": 1})
+            return sorted(threads | {one["thread_id"] for one in states})
 
     async def athreads_of(self, user: str) -> "builtins.list[str]":
         """`threads_of` in the executor."""

@@ -43,7 +43,10 @@ _ADD_COLUMN = """
 ALTER TABLE checkpoints ADD COLUMN {column}
     GENERATED ALWAYS AS (json_extract(CAST(metadata AS TEXT), '$.{column}')) VIRTUAL
 """
+# Whose a state is. The writes tell it too, but not in a thread that was pruned or saved on exit only.
+_ADD_OWNER = "ALTER TABLE checkpoints ADD COLUMN owner TEXT"
 _INDEXES = (
+    "CREATE INDEX IF NOT EXISTS checkpoints_by_owner ON checkpoints (owner) WHERE owner IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS checkpoints_by_run ON checkpoints (run_id) WHERE run_id IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS checkpoints_by_turn ON checkpoints "
     "(thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, source, step)",
@@ -51,8 +54,8 @@ _INDEXES = (
 
 _PUT = """
 INSERT OR REPLACE INTO checkpoints
-    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, owner)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 _PUT_WRITE = """
 INSERT OR {what} INTO writes
@@ -67,8 +70,12 @@ FROM checkpoints WHERE thread_id = ?
 _TABLES = ("writes", "checkpoints")
 _COPIED = {
     "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
-    "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+    "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, owner",
 }
+_THREADS = """
+SELECT thread_id FROM writes WHERE channel = 'user_id' AND type = ? AND value = ?
+UNION SELECT thread_id FROM checkpoints WHERE owner = ?
+"""
 _STORED = "SELECT type, checkpoint, rowid FROM checkpoints WHERE thread_id = ?"
 _STORED_WRITES = "SELECT type, value, channel, rowid FROM writes WHERE thread_id = ?"
 # What a run has replaced meanwhile stays.
@@ -134,6 +141,8 @@ class SqliteSaver(AsyncSqliteSaver):
             for column in _COLUMNS:
                 if column not in there:
                     await conn.execute(_ADD_COLUMN.format(column=column))
+            if "owner" not in there:
+                await conn.execute(_ADD_OWNER)
             for index in _INDEXES:
                 await conn.execute(index)
         self._ready = True
@@ -190,6 +199,7 @@ class SqliteSaver(AsyncSqliteSaver):
             type_,
             data,
             told.encode("utf-8", "ignore"),
+            self.late.owner(thread, checkpoint["channel_values"]),
         )
         await self._write(_PUT, [row])
         if may_begin_turn(namespace, metadata, new_versions):
@@ -232,8 +242,7 @@ class SqliteSaver(AsyncSqliteSaver):
     async def athreads_of(self, user: str) -> list[str]:
         """The threads whose state names `user` as theirs."""
         await self.setup()
-        query = "SELECT DISTINCT thread_id FROM writes WHERE channel = 'user_id' AND type = ? AND value = ?"
-        return sorted(row[0] for row in await self._fetch(query, self.serde.dumps_typed(user)))
+        return sorted(row[0] for row in await self._fetch(_THREADS, (*self.serde.dumps_typed(user), user)))
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Deletes the checkpoints that these runs made, with their writes: a rollback."""

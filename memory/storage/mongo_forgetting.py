@@ -69,6 +69,7 @@ async def traces(db: Database, user: str, ids: Collection[str]) -> Mapping[str, 
         if name.startswith("system.") or name in ("forgotten", "schema_versions"):
             continue
         owner = OWNED.get(name)
+        found[name] += await db[name].count_documents({"owner": user})
         if owner is not None:
             found[name] += await db[name].count_documents({owner: escaped(user)})
         for field in _IDS if ids else ():

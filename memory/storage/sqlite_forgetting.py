@@ -20,7 +20,7 @@ OWNED = {
     "erasure_keys": "user",
 }
 """Table → column that names the user, children first; `message_vectors` go with cycles."""
-_USERS = {"user", "space"}
+_USERS = {"user", "space", "owner"}
 _IDS = {"id", "chat", "parent", "tip", "cycle", "memory", "current", "nosqlId", "thread_id"}
 _DOCUMENTS = {"document", "before"}
 

@@ -104,6 +104,32 @@ async def test_an_incognito_turn_keeps_nothing_of_what_is_erased_meanwhile(
         assert not [file.name for file in folder.iterdir() if b"oroastr" in file.read_bytes()]
 
 
+@pytest.mark.spec("BY-4", "BY-9")
+@pytest.mark.parametrize("how", ["pruned", "exit", "pruned copy"])
+async def test_a_thread_is_found_by_its_state_alone(embedded: Embedded, how: str) -> None:
+    memory, saver, say, graph = embedded
+    await say("Meu nome é Zoroastro.", "told")
+    await graph.ainvoke(
+        {"messages": [("user", "Qual é o meu nome?")]},
+        {"configurable": {"thread_id": "unkept"}},
+        context=Context(user_id="ana", language="pt", incognito=True),
+        durability="exit" if how == "exit" else "async",
+    )
+    if how != "exit":
+        await saver.aprune(["unkept"])
+    thread = "unkept"
+    if how == "pruned copy":
+        await saver.acopy_thread("unkept", thread := "copy")
+    assert "Zoroastro" in await stored(saver, thread)
+    assert thread in await saver.athreads_of("ana") and await saver.athreads_of("bia") == []
+    receipt = await memory.erase("ana", [one.id for one in await memory.list("ana")])
+    assert receipt.left == ()
+    assert "Zoroastro" not in await stored(saver, thread)
+    assert (await memory.forget_user("ana")).left["checkpoints"] > 0
+    assert (await forget_user(memory, saver, "ana")).left == {}
+    assert await stored(saver, thread) == "[]"
+
+
 @pytest.mark.spec("BY-4", "BY-10")
 async def test_an_incognito_turn_of_who_is_forgotten_meanwhile_leaves_no_thread(embedded: Embedded) -> None:
     memory, saver, say, graph = embedded
