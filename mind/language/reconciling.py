@@ -1,0 +1,200 @@
+"""Whether a new fact says what is known already, makes it a thing of the past, or is another thing (HM-6)."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from thoughtcycle.mind.language.statements import Lexicon, Statement, lexicon, statement
+from thoughtcycle.prompts.loader import Language
+
+Broader = Literal["fact", "known"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A fact, or a memory as far as it counts here."""
+
+    content: str
+    kind: str | None = None
+    key: str | None = None
+    words: str = ""
+    """The user's words behind a new fact: they tell a change ("now", "no longer") that the fact leaves out."""
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What a new fact is to one of the memories."""
+
+    relation: Literal["same", "newer", "unrelated"]
+    id: str | None = None
+    broader: Broader = "known"
+    """Which of two that say the same says more generally what holds; the known one when they are equal."""
+
+
+UNRELATED = Relation("unrelated")
+
+
+def reconcile(fact: Told, candidates: Sequence[Told], language: Language) -> Relation:
+    """What `fact` is to the nearest few memories; pure, by rules, never by similarity alone.
+
+    The same key is the same slot; else concepts, polarity, names and values decide. `same` names the memory
+    that says it already and which of the two is the broader one, `newer` the memory that no longer holds.
+    """
+    words = lexicon(language)
+    said = statement(fact.content, language)
+    known = [(each, statement(each.content, language)) for each in candidates]
+    for each, old in known:
+        if broader := same(said, old, words):
+            return Relation("same", each.id, broader)
+    for each, _ in known:
+        if _same_slot(fact, each):
+            return Relation("newer", each.id)
+    for each, old in known:
+        if contradicts(said, old, words):
+            return Relation("newer", each.id)
+    changed = _changed(fact, known, words, language)
+    return Relation("newer", changed.id) if changed else UNRELATED
+
+
+def _same_slot(fact: Told, known: Told) -> bool:
+    return bool(fact.key) and fact.key == known.key and not str(fact.key).startswith("note")
+
+
+def same(fact: Statement, known: Statement, words: Lexicon) -> Broader | None:
+    """Which of two is the broader one when they say the same; None when they do not."""
+    if fact.negative != known.negative or not fact.concepts or not known.concepts:
+        return None
+    if _disagree(fact, known) or _turned(fact, known, words):
+        return None
+    if fact.set == known.set:
+        return "fact" if fact.values > known.values else "known"
+    return _covering(fact, known, words)
+
+
+def _disagree(one: Statement, other: Statement) -> bool:
+    """Whether both name values of a type and not the same ones."""
+    return bool(one.values and other.values) and one.values != other.values
+
+
+def _turned(one: Statement, other: Statement, words: Lexicon) -> bool:
+    """Whether order counts and is another one ("prefers tea to coffee")."""
+    common = one.set & other.set
+    if not common & words.ordered:
+        return False
+    return [each for each in one.concepts if each in common] != [
+        each for each in other.concepts if each in common
+    ]
+
+
+def _covering(fact: Statement, known: Statement, words: Lexicon) -> Broader | None:
+    """Which of two covers the other: by a broader word, or by naming more."""
+    added, missing = fact.set - known.set, known.set - fact.set
+    if added and missing:
+        if not (fact.set & known.set):
+            return None
+        if _covers(added, missing, words):
+            return "fact"
+        return "known" if _covers(missing, added, words) else None
+    richer, poorer, extra = (fact, known, added) if added else (known, fact, missing)
+    if not poorer.set - words.generic or richer.concepts[0] in extra:
+        return None
+    listed = all(each in richer.proper for each in extra) or _listed(extra, poorer.set, words)
+    if not listed:
+        return None
+    return "fact" if added else "known"
+
+
+def _covers(broad: Iterable[str], narrow: Iterable[str], words: Lexicon) -> bool:
+    """Whether every concept of `narrow` is a kind of the one in `broad`."""
+    wide = set(broad)
+    return len(wide) == 1 and all(wide <= words.kinds.get(each, frozenset()) for each in narrow)
+
+
+def _listed(extra: Iterable[str], beside: Iterable[str], words: Lexicon) -> bool:
+    """Whether `extra` only lengthens a list of such things ("apples and pears")."""
+    listed = frozenset[str]().union(*(words.kinds.get(each, frozenset()) for each in beside))
+    return all(words.kinds.get(each, frozenset()) & listed for each in extra)
+
+
+def contradicts(fact: Statement, known: Statement, words: Lexicon) -> bool:
+    """Whether two are about the same thing and cannot both hold."""
+    if _turned(fact, known, words):
+        return fact.set == known.set
+    if fact.negative != known.negative:
+        return _about_the_same(fact, known, words)
+    if fact.set == known.set:
+        types = [{kind for kind, _ in each.values} for each in (fact, known)]
+        return bool(types[0] & types[1]) and fact.values != known.values
+    return _other_value(fact, known, words)
+
+
+def _about_the_same(fact: Statement, known: Statement, words: Lexicon) -> bool:
+    """Whether the one denies what the other says: the same concepts, or one a kind of the other's."""
+    verbs = {"like", "eat", "drink", "consume"}
+    one, other = fact.set - verbs, known.set - verbs
+    tastes = bool(fact.set & verbs) == bool(known.set & verbs)
+    if not tastes or not one or not other or _disagree(fact, known):
+        return False
+    return one == other or _covers(one, other, words) or _covers(other, one, words)
+
+
+def _other_value(fact: Statement, known: Statement, words: Lexicon) -> bool:
+    """Whether they fill the same slot with different things ("lives in Leeds", "lives in York")."""
+    added, missing, common = fact.set - known.set, known.set - fact.set, fact.set & known.set
+    if not added or not missing or "want" in added ^ missing:
+        return False
+    if (added | missing) & words.kin:
+        return False
+    if len(added) == len(missing) == 1 and added | missing in words.opposites:
+        return bool(common) or added | missing in _whole(words)
+    slot = common & words.functional
+    if not slot or ("favorite" in slot and len(common) < 2):
+        return False
+    last = fact.concepts[-1] in added and known.concepts[-1] in missing
+    return last and len(added) <= 3 and len(missing) <= 3 and fact.negative == known.negative
+
+
+def _whole(words: Lexicon) -> frozenset[frozenset[str]]:
+    """Opposites that are a whole statement by themselves ("single", "married")."""
+    return frozenset(pair for pair in words.opposites if any(each in words.kinds for each in pair))
+
+
+def _changed(
+    fact: Told, known: Sequence[tuple[Told, Statement]], words: Lexicon, language: Language
+) -> Told | None:
+    """The memory that a fact worded as a change is about; None when none or several could be."""
+    text = fact.words or fact.content
+    said = statement(text, language)
+    if not (said.changes or said.ends or said.negative):
+        return None
+    counts = Counter(concept for _, old in known for concept in old.set)
+    scored = [
+        (_overlap(said, old, counts, words), each)
+        for each, old in known
+        if said.set & words.kin == old.set & words.kin or (said.ends and said.set & old.set & old.proper)
+    ]
+    best = max((score for score, _ in scored), default=0.0)
+    top = [each for score, each in scored if score == best]
+    return top[0] if best > 0 and len(top) == 1 else None
+
+
+def _overlap(said: Statement, old: Statement, counts: Counter[str], words: Lexicon) -> float:
+    """How much two share, rare concepts counting more; 0 when what they share does not tell the thing."""
+    common = said.set & old.set
+    telling = common - words.generic
+    siblings = _siblings(said.set - old.set, old.set - said.set, words)
+    if not telling and not siblings:
+        return 0.0
+    score = sum((0.3 if each in words.generic else 1.0) / counts[each] for each in common)
+    return score + 0.5 * siblings
+
+
+def _siblings(added: Iterable[str], missing: Iterable[str], words: Lexicon) -> bool:
+    """Whether each side has a thing of the same kind ("Android", "iPhone")."""
+    kinds = [
+        frozenset[str]().union(*(words.kinds.get(each, frozenset()) for each in side))
+        for side in (added, missing)
+    ]
+    return bool(kinds[0] & kinds[1])
