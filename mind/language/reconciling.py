@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from thoughtcycle.mind.language.statements import Lexicon, Statement, lexicon, statement
+from thoughtcycle.mind.language.lexicon import Lexicon, lexicon
+from thoughtcycle.mind.language.statements import Statement, statement
 from thoughtcycle.prompts.loader import Language
 
 Broader = Literal["fact", "known"]
@@ -64,12 +65,13 @@ def _same_slot(fact: Told, known: Told) -> bool:
 
 def same(fact: Statement, known: Statement, words: Lexicon) -> Broader | None:
     """Which of two is the broader one when they say the same; None when they do not."""
-    if fact.negative != known.negative or not fact.concepts or not known.concepts:
+    if (fact.negative, fact.spared) != (known.negative, known.spared) or not fact.concepts or not known.concepts:
         return None
     if _disagree(fact, known) or _turned(fact, known, words):
         return None
     if fact.set == known.set:
-        return "fact" if fact.values > known.values else "known"
+        more = fact.values > known.values or (fact.wide and not known.wide)
+        return "fact" if more else "known"
     return _covering(fact, known, words)
 
 
@@ -89,21 +91,28 @@ def _turned(one: Statement, other: Statement, words: Lexicon) -> bool:
 
 
 def _covering(fact: Statement, known: Statement, words: Lexicon) -> Broader | None:
-    """Which of two covers the other: by a broader word, or by naming more."""
+    """Which of two says all that the other does: by a kind of it, or by naming more."""
     added, missing = fact.set - known.set, known.set - fact.set
     if added and missing:
-        if not (fact.set & known.set):
+        general = _general(added, missing, words)
+        if general is None:
             return None
-        if _covers(added, missing, words):
-            return "fact"
-        return "known" if _covers(missing, added, words) else None
+        wide = fact.negative or bool(fact.set & known.set & words.attitudes)
+        return general if wide else ("known" if general == "fact" else "fact")
     richer, poorer, extra = (fact, known, added) if added else (known, fact, missing)
+    if extra <= words.filler and (poorer.values or not poorer.set <= words.generic):
+        return "known"
     if not poorer.set - words.generic or richer.concepts[0] in extra:
         return None
-    listed = all(each in richer.proper for each in extra) or _listed(extra, poorer.set, words)
-    if not listed:
-        return None
-    return "fact" if added else "known"
+    named = all(each in richer.proper for each in extra)
+    return ("fact" if added else "known") if named or _listed(extra, poorer.set, words) else None
+
+
+def _general(added: frozenset[str], missing: frozenset[str], words: Lexicon) -> Broader | None:
+    """Which side names the kind of thing that the other side names one or more of."""
+    if _covers(added, missing, words):
+        return "fact"
+    return "known" if _covers(missing, added, words) else None
 
 
 def _covers(broad: Iterable[str], narrow: Iterable[str], words: Lexicon) -> bool:
@@ -150,7 +159,8 @@ def _other_value(fact: Statement, known: Statement, words: Lexicon) -> bool:
     if len(added) == len(missing) == 1 and added | missing in words.opposites:
         return bool(common) or added | missing in _whole(words)
     slot = common & words.functional
-    if not slot or ("favorite" in slot and len(common) < 2):
+    named = len(common - slot - words.generic)
+    if not slot or named > ("favorite" in slot or "main" in common) or ("favorite" in slot and not named):
         return False
     last = fact.concepts[-1] in added and known.concepts[-1] in missing
     return last and len(added) <= 3 and len(missing) <= 3 and fact.negative == known.negative
@@ -164,31 +174,31 @@ def _whole(words: Lexicon) -> frozenset[frozenset[str]]:
 def _changed(
     fact: Told, known: Sequence[tuple[Told, Statement]], words: Lexicon, language: Language
 ) -> Told | None:
-    """The memory that a fact worded as a change is about; None when none or several could be."""
-    text = fact.words or fact.content
-    said = statement(text, language)
-    if not (said.changes or said.ends or said.negative):
-        return None
+    """The memory that a fact worded as a change or a denial is about; None when none or several could be."""
+    said = statement(fact.words or fact.content, language)
     counts = Counter(concept for _, old in known for concept in old.set)
-    scored = [
-        (_overlap(said, old, counts, words), each)
-        for each, old in known
-        if said.set & words.kin == old.set & words.kin or (said.ends and said.set & old.set & old.proper)
-    ]
+    scored = [(_overlap(said, old, counts, words), each) for each, old in known]
     best = max((score for score, _ in scored), default=0.0)
     top = [each for score, each in scored if score == best]
     return top[0] if best > 0 and len(top) == 1 else None
 
 
 def _overlap(said: Statement, old: Statement, counts: Counter[str], words: Lexicon) -> float:
-    """How much two share, rare concepts counting more; 0 when what they share does not tell the thing."""
-    common = said.set & old.set
-    telling = common - words.generic
-    siblings = _siblings(said.set - old.set, old.set - said.set, words)
-    if not telling and not siblings:
+    """How much two share, rare concepts counting more; 0 when the change cannot be about the old one."""
+    common, denied = said.set & old.set, said.negative and not old.negative
+    if not (said.changes or denied) or said.set & words.kin != old.set & words.kin:
         return 0.0
-    score = sum((0.3 if each in words.generic else 1.0) / counts[each] for each in common)
-    return score + 0.5 * siblings
+    if denied and not said.ends and not said.changes and not _plainly_denied(said, old, words):
+        return 0.0
+    siblings = not denied and _siblings(said.set - old.set, old.set - said.set, words)
+    if not common - words.generic and not siblings:
+        return 0.0
+    return sum((0.3 if each in words.generic else 1.0) / counts[each] for each in common) + 0.5 * siblings
+
+
+def _plainly_denied(said: Statement, old: Statement, words: Lexicon) -> bool:
+    """Whether a mere "not" takes back all that was said, verb included ("can't cook", "likes cooking": no)."""
+    return old.set & words.generic <= said.set and (old.set <= said.set or said.set <= old.set)
 
 
 def _siblings(added: Iterable[str], missing: Iterable[str], words: Lexicon) -> bool:

@@ -1,0 +1,148 @@
+"""The words of everyday life by what they mean: synonyms, kinds, opposites, negation (`language/synonyms.toml`)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, Literal
+
+import Stemmer
+
+from thoughtcycle.mind.language.fold import Folded, fold
+from thoughtcycle.prompts.loader import Language, word_lists
+
+LONGEST = 6
+"""Words of a phrase."""
+Phrase = tuple[str, ...]
+Role = Literal["light", "concept", "negator", "ended", "again", "means"]
+
+_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*(?![^\W_]|[./@:+']+[^\W_])|[^\W_]+(?:[./@:+'-]+[^\W_]+)*|[,;.!?\n]")
+_LISTED = re.compile(r'"([^"]+)"|(\S+)')
+_STEMMERS: Mapping[Language, str] = {"pt": "portuguese", "en": "english"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a word or phrase does in a sentence."""
+
+    role: Role
+    concept: str = ""
+    opposite: bool = False
+    """Whether it means the opposite of the concept ("hate")."""
+    means: Phrase = ()
+    """The words that it stands for ("vegetarian")."""
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The word lists of a language."""
+
+    exact: Mapping[Phrase, Entry]
+    stems: Mapping[Phrase, Entry]
+    kinds: Mapping[str, frozenset[str]]
+    """Concept → the broader ones that cover it."""
+    opposites: frozenset[frozenset[str]]
+    joins: frozenset[str]
+    """Words and signs at which a negation ends."""
+    changed: frozenset[Phrase]
+    kin: frozenset[str]
+    functional: frozenset[str]
+    generic: frozenset[str]
+    filler: frozenset[str]
+    """Concepts that a value beside them makes needless ("is 34", "is 34 years old")."""
+    attitudes: frozenset[str]
+    """Concepts by which the general case says more than the single one ("likes fruit"); elsewhere it says less."""
+    ordered: frozenset[str]
+
+    def entry(self, words: Phrase, language: Language) -> Entry | None:
+        """What a phrase does: as it stands, else by its stems."""
+        return self.exact.get(words) or self.stems.get(stems(words, language))
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str, language: Language) -> str:
+    """The Snowball stem of a folded word."""
+    return str(_stemmer(language).stemWord(word))
+
+
+@cache
+def _stemmer(language: Language) -> Any:
+    return Stemmer.Stemmer(_STEMMERS[language])
+
+
+def stems(words: Phrase, language: Language) -> Phrase:
+    """The stems of a phrase."""
+    return tuple(stem(word, language) for word in words)
+
+
+def tokens(folded: Folded, language: Language) -> Iterator[tuple[str, int, int]]:
+    """The words and signs of a text, folded, with their offsets; "é" keeps its accent, which parts it from "e"."""
+    for match in _TOKEN.finditer(folded.text):
+        token = match[0].removesuffix("'s") if language == "en" else match[0]
+        if token == "e" and folded.original(*match.span()) in ("é", "É"):
+            token = "é"
+        yield token, match.start(), match.end()
+
+
+def phrase(text: str, language: Language) -> Phrase:
+    """The words of an entry of the lists."""
+    return tuple(token for token, _, _ in tokens(fold(text, language), language))
+
+
+def _listed(text: str, language: Language) -> Iterator[Phrase]:
+    for match in _LISTED.finditer(text):
+        yield phrase(match[1] or match[2], language)
+
+
+@cache
+def lexicon(language: Language) -> Lexicon:
+    """The lexicon of a language."""
+    data = word_lists(language, "language/synonyms")
+    exact = dict(_entries(data, language))
+    by_stems: dict[Phrase, Entry] = {}
+    for words, entry in exact.items():
+        by_stems.setdefault(stems(words, language), entry)
+
+    def concept(word: str) -> str:
+        words = phrase(word, language)
+        entry = exact.get(words) or by_stems.get(stems(words, language))
+        return entry.concept if entry and entry.concept else " ".join(stems(words, language))
+
+    kinds: dict[str, frozenset[str]] = {}
+    for broad, narrower in data["kinds"].items():
+        for narrow in narrower:
+            name = concept(narrow)
+            kinds[name] = kinds.get(name, frozenset()) | {broad}
+            by_stems.setdefault(stems(phrase(narrow, language), language), Entry("concept", name))
+    return Lexicon(
+        exact=exact,
+        stems=by_stems,
+        kinds=kinds,
+        opposites=frozenset(frozenset(map(concept, pair)) for pair in data["opposites"]),
+        joins=frozenset(data["joins"].split()),
+        changed=frozenset(_listed(data["changed"], language)),
+        kin=frozenset(map(concept, data["kin"].split())),
+        functional=frozenset(data["functional"].split()),
+        generic=frozenset(data["generic"].split()),
+        filler=frozenset(data["filler"].split()),
+        attitudes=frozenset(data["attitudes"].split()),
+        ordered=frozenset(data["ordered"].split()),
+    )
+
+
+def _entries(data: Mapping[str, Any], language: Language) -> Iterator[tuple[Phrase, Entry]]:
+    """Every entry; one that comes later holds."""
+    for words in _listed(data["changed"], language):
+        yield words, Entry("light")
+    for words in _listed(data["light"], language):
+        yield words, Entry("light")
+    roles: tuple[Role, ...] = ("again", "ended", "negator")
+    for role in roles:
+        for words in _listed(data[role], language):
+            yield words, Entry(role)
+    for opposite, table in ((False, "groups"), (True, "negative")):
+        for concept, listed in data[table].items():
+            for word in listed:
+                yield phrase(word, language), Entry("concept", concept, opposite)
+    for word, text in data["means"].items():
+        yield phrase(word, language), Entry("means", means=phrase(text, language))
