@@ -32,6 +32,7 @@ eval: $(VENV)/.dev
 	$(BIN)/python -m thoughtcycle.evals.rules $(ARGS)
 	$(BIN)/thoughtcycle eval messages
 	$(BIN)/thoughtcycle eval funnel $(if $(DATA),--data $(DATA)/locomo)
+	$(BIN)/thoughtcycle eval reconcile $(if $(DATA),--data $(DATA)/sick-br)
 ifdef DATA
 	$(BIN)/thoughtcycle eval locomo --data $(DATA)/locomo
 	$(BIN)/thoughtcycle eval prefeval --data $(DATA)/prefeval

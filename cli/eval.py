@@ -18,6 +18,7 @@ app = typer.Typer(help=TEXTS["help.eval"], no_args_is_help=True)
 
 Html = Annotated[Path | None, typer.Option("--html", help=TEXTS["option.html"])]
 Failures = Annotated[bool, typer.Option("--failures", help=TEXTS["option.failures"])]
+SickBr = Annotated[Path | None, typer.Option("--data", help=TEXTS["option.sick_br"])]
 Data = Annotated[Path, typer.Option("--data", help=TEXTS["option.data"])]
 MaybeData = Annotated[Path | None, typer.Option("--data", help=TEXTS["option.data"])]
 
@@ -68,6 +69,19 @@ def funnel(data: MaybeData = None, as_json: Json = False, failures: Failures = F
         put_json(found.as_json())
     else:
         typer.echo(found.as_text())
+
+
+@app.command(help=TEXTS["help.reconcile"])
+@reported
+def reconcile(data: SickBr = None, as_json: Json = False) -> None:
+    from thoughtcycle.evals import reconcile as pairs
+
+    found = pairs.sick(data) if data is not None else {}
+    results = pairs.evaluate()
+    if as_json:
+        put_json(pairs.as_json(results, found))
+    else:
+        typer.echo(pairs.as_text(results, found))
 
 
 def _print(

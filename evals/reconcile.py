@@ -126,7 +126,9 @@ def as_text(results: Mapping[Language, Mapping[Half, Counts]], pairs: Mapping[st
     for language, halves in results.items():
         lines.append(f"{language:<28}" + "".join(f"{half:>20}" for half in halves))
         for name in MEASURES:
-            cells = (f"{each[name].share:.3f} ({each[name].hits}/{each[name].pairs})" for each in halves.values())
+            cells = (
+                f"{each[name].share:.3f} ({each[name].hits}/{each[name].pairs})" for each in halves.values()
+            )
             lines.append(f"{name:<28}" + "".join(f"{cell:>20}" for cell in cells))
         lines.append("")
     for label, count in sorted(pairs.items()):

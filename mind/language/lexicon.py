@@ -1,4 +1,4 @@
-"""The words of everyday life by what they mean: synonyms, kinds, opposites, negation (`language/synonyms.toml`)."""
+"""Everyday words by what they mean: synonyms, kinds, opposites, negation (`language/synonyms.toml`)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,10 +11,12 @@ import Stemmer
 from thoughtcycle.mind.language.fold import Folded, fold
 from thoughtcycle.prompts.loader import Language, word_lists
 
-LONGEST = 6
+LONGEST = 8
 """Words of a phrase."""
+_SHORT = 4
+"""Letters of a word without meaning of its own up to which it counts only as it stands."""
 Phrase = tuple[str, ...]
-Role = Literal["light", "concept", "negator", "ended", "again", "means"]
+Role = Literal["light", "concept", "negator", "ended", "again", "compares", "means"]
 
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*(?![^\W_]|[./@:+']+[^\W_])|[^\W_]+(?:[./@:+'-]+[^\W_]+)*|[,;.!?\n]")
 _LISTED = re.compile(r'"([^"]+)"|(\S+)')
@@ -50,8 +52,10 @@ class Lexicon:
     generic: frozenset[str]
     filler: frozenset[str]
     """Concepts that a value beside them makes needless ("is 34", "is 34 years old")."""
+    support: frozenset[str]
+    """Verbs that add nothing to their object ("uses glasses")."""
     attitudes: frozenset[str]
-    """Concepts by which the general case says more than the single one ("likes fruit"); elsewhere it says less."""
+    """Concepts of which the general case says more ("likes fruit"); elsewhere the single one does."""
     ordered: frozenset[str]
 
     def entry(self, words: Phrase, language: Language) -> Entry | None:
@@ -71,14 +75,16 @@ def _stemmer(language: Language) -> Any:
 
 
 def stems(words: Phrase, language: Language) -> Phrase:
-    """The stems of a phrase."""
-    return tuple(stem(word, language) for word in words)
+    """The stems of a phrase; beside others a short word stays as it is ("como" is not "com")."""
+    if len(words) == 1:
+        return (stem(words[0], language),)
+    return tuple(stem(word, language) if len(word) > _SHORT else word for word in words)
 
 
 def tokens(folded: Folded, language: Language) -> Iterator[tuple[str, int, int]]:
-    """The words and signs of a text, folded, with their offsets; "é" keeps its accent, which parts it from "e"."""
+    """The folded words and signs of a text and where they stand; "é" keeps its accent, unlike "e"."""
     for match in _TOKEN.finditer(folded.text):
-        token = match[0].removesuffix("'s") if language == "en" else match[0]
+        token = match[0].removesuffix("'s" if language == "en" else "-se")
         if token == "e" and folded.original(*match.span()) in ("é", "É"):
             token = "é"
         yield token, match.start(), match.end()
@@ -94,14 +100,27 @@ def _listed(text: str, language: Language) -> Iterator[Phrase]:
         yield phrase(match[1] or match[2], language)
 
 
+def _forms(words: Phrase, endings: Mapping[str, list[str]]) -> Iterator[Phrase]:
+    """The regular forms of a phrase that begins with a verb."""
+    for ending, others in endings.items():
+        if words[0].endswith(ending) and len(words[0]) > len(ending) + 1:
+            for other in others:
+                yield (words[0].removesuffix(ending) + other, *words[1:])
+
+
 @cache
 def lexicon(language: Language) -> Lexicon:
     """The lexicon of a language."""
     data = word_lists(language, "language/synonyms")
     exact = dict(_entries(data, language))
+    endings = data["endings"]
+    for words, entry in list(exact.items()):
+        for form in _forms(words, endings):
+            exact.setdefault(form, entry)
     by_stems: dict[Phrase, Entry] = {}
-    for words, entry in exact.items():
-        by_stems.setdefault(stems(words, language), entry)
+    for words, entry in sorted(exact.items(), key=lambda item: item[1].role in ("light", "negator")):
+        if entry.role not in ("light", "negator") or len("".join(words)) > _SHORT:
+            by_stems.setdefault(stems(words, language), entry)
 
     def concept(word: str) -> str:
         words = phrase(word, language)
@@ -125,6 +144,7 @@ def lexicon(language: Language) -> Lexicon:
         functional=frozenset(data["functional"].split()),
         generic=frozenset(data["generic"].split()),
         filler=frozenset(data["filler"].split()),
+        support=frozenset(data["support"].split()),
         attitudes=frozenset(data["attitudes"].split()),
         ordered=frozenset(data["ordered"].split()),
     )
@@ -136,7 +156,7 @@ def _entries(data: Mapping[str, Any], language: Language) -> Iterator[tuple[Phra
         yield words, Entry("light")
     for words in _listed(data["light"], language):
         yield words, Entry("light")
-    roles: tuple[Role, ...] = ("again", "ended", "negator")
+    roles: tuple[Role, ...] = ("again", "compares", "ended", "negator")
     for role in roles:
         for words in _listed(data[role], language):
             yield words, Entry(role)

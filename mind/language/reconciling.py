@@ -20,7 +20,7 @@ class Told:
     kind: str | None = None
     key: str | None = None
     words: str = ""
-    """The user's words behind a new fact: they tell a change ("now", "no longer") that the fact leaves out."""
+    """The user's words behind a new fact: they tell a change ("now") that the fact leaves out."""
     id: str = ""
 
 
@@ -65,7 +65,11 @@ def _same_slot(fact: Told, known: Told) -> bool:
 
 def same(fact: Statement, known: Statement, words: Lexicon) -> Broader | None:
     """Which of two is the broader one when they say the same; None when they do not."""
-    if (fact.negative, fact.spared) != (known.negative, known.spared) or not fact.concepts or not known.concepts:
+    if (
+        (fact.negative, fact.spared) != (known.negative, known.spared)
+        or not fact.concepts
+        or not known.concepts
+    ):
         return None
     if _disagree(fact, known) or _turned(fact, known, words):
         return None
@@ -81,26 +85,26 @@ def _disagree(one: Statement, other: Statement) -> bool:
 
 
 def _turned(one: Statement, other: Statement, words: Lexicon) -> bool:
-    """Whether order counts and is another one ("prefers tea to coffee")."""
+    """Whether order counts and is another one ("prefers tea to coffee"; "the cat follows the dog")."""
     common = one.set & other.set
-    if not common & words.ordered:
-        return False
-    return [each for each in one.concepts if each in common] != [
-        each for each in other.concepts if each in common
-    ]
+    first, second = ([each for each in side.concepts if each in common] for side in (one, other))
+    if common & words.ordered:
+        return first != second
+    return len(first) > 2 and (first[0], first[-1]) == (second[-1], second[0])
 
 
 def _covering(fact: Statement, known: Statement, words: Lexicon) -> Broader | None:
     """Which of two says all that the other does: by a kind of it, or by naming more."""
     added, missing = fact.set - known.set, known.set - fact.set
     if added and missing:
-        general = _general(added, missing, words)
+        general = _general(added - words.filler, missing - words.filler, words)
         if general is None:
             return None
         wide = fact.negative or bool(fact.set & known.set & words.attitudes)
         return general if wide else ("known" if general == "fact" else "fact")
     richer, poorer, extra = (fact, known, added) if added else (known, fact, missing)
-    if extra <= words.filler and (poorer.values or not poorer.set <= words.generic):
+    idle = words.filler | words.support if poorer.values else words.support
+    if extra <= idle and (poorer.values or not poorer.set <= words.generic):
         return "known"
     if not poorer.set - words.generic or richer.concepts[0] in extra:
         return None
@@ -130,7 +134,7 @@ def _listed(extra: Iterable[str], beside: Iterable[str], words: Lexicon) -> bool
 def contradicts(fact: Statement, known: Statement, words: Lexicon) -> bool:
     """Whether two are about the same thing and cannot both hold."""
     if _turned(fact, known, words):
-        return fact.set == known.set
+        return fact.set == known.set and len(fact.set - words.ordered) == 2
     if fact.negative != known.negative:
         return _about_the_same(fact, known, words)
     if fact.set == known.set:
@@ -185,19 +189,22 @@ def _changed(
 
 def _overlap(said: Statement, old: Statement, counts: Counter[str], words: Lexicon) -> float:
     """How much two share, rare concepts counting more; 0 when the change cannot be about the old one."""
-    common, denied = said.set & old.set, said.negative and not old.negative
-    if not (said.changes or denied) or said.set & words.kin != old.set & words.kin:
+    mine, theirs = frozenset(said.concepts), frozenset(old.concepts)
+    common, denied = mine & theirs, said.negative and not old.negative
+    of_another = mine & words.kin != theirs & words.kin and not (said.ends and common & old.proper)
+    if not (said.changes or denied) or of_another:
         return 0.0
     if denied and not said.ends and not said.changes and not _plainly_denied(said, old, words):
         return 0.0
-    siblings = not denied and _siblings(said.set - old.set, old.set - said.set, words)
-    if not common - words.generic and not siblings:
+    siblings = not denied and _siblings(mine - theirs, theirs - mine, words)
+    whole = denied and said.ends and common == mine
+    if not common - words.generic and not siblings and not whole:
         return 0.0
     return sum((0.3 if each in words.generic else 1.0) / counts[each] for each in common) + 0.5 * siblings
 
 
 def _plainly_denied(said: Statement, old: Statement, words: Lexicon) -> bool:
-    """Whether a mere "not" takes back all that was said, verb included ("can't cook", "likes cooking": no)."""
+    """Whether a mere "not" takes back all that was said, verb included."""
     return old.set & words.generic <= said.set and (old.set <= said.set or said.set <= old.set)
 
 

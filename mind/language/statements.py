@@ -1,4 +1,4 @@
-"""A fact as what it says, apart from its wording: concepts, polarity, values – the ground for comparing two."""
+"""What a fact says apart from its wording – concepts, polarity, values –, to compare it with another."""
 
 import re
 from collections.abc import Iterator
@@ -20,6 +20,9 @@ _EPOCH = datetime(2001, 1, 1)
 _HOUR = re.compile(r"\d{1,2}")
 _AFTERNOON = re.compile(r"p\.?m\b|\b(?:noite|tarde|evening|afternoon|night)\b")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_RESOLVED = re.compile(r" \((?:[a-z]+ ){0,2}")
+"""What stands between a relative date and the one that it was resolved to."""
+_UNIT = re.compile(r"(\d+(?:[.,]\d+)*)([a-z]+)")
 _ONE = ("um", "uma", "a", "an", "one")
 
 
@@ -45,8 +48,10 @@ class Statement:
 
     @property
     def set(self) -> frozenset[str]:
-        """The concepts without their order."""
-        return frozenset(self.concepts)
+        """The concepts without their order; negated, all ways of taste are one."""
+        if not self.negative:
+            return frozenset(self.concepts)
+        return frozenset("consume" if each in TASTE else each for each in self.concepts)
 
 
 @dataclass(frozen=True)
@@ -85,13 +90,17 @@ def _words(text: str, language: Language) -> Iterator[_Word]:
         while place < len(found) and found[place][0] < end:
             _, until, value = found[place]
             place += 1
-            if until > done:
+            resolved = place < len(found) and _RESOLVED.fullmatch(folded.text, until, found[place][0])
+            if until > done and not resolved:
                 yield _Word("", value=value)
                 done = until
         if start < done:
             continue
         if (token in numbers and token not in _ONE) or _NUMBER.fullmatch(token):
             yield _Word("", value=("number", str(numbers.get(token, _plain(token)))))
+        elif unit := _UNIT.fullmatch(token):
+            yield _Word("", value=("number", _plain(unit[1])))
+            yield _Word(unit[2])
         else:
             typed = folded.original(start, end)
             yield _Word(token, proper=not first and typed[:1].isupper())
@@ -124,7 +133,7 @@ class _Reader:
         self.segments = [_Segment()]
         self.values: set[tuple[str, str]] = set()
         self.proper: set[str] = set()
-        self.ends = self.changes = self.wide = False
+        self.ends = self.changes = self.wide = self.compares = False
 
     def read(self) -> Statement:
         """What the words say."""
@@ -133,7 +142,10 @@ class _Reader:
             at += self._step(at)
         negative = [each for each in self.segments if each.negative]
         spared = [each for each in self.segments if not each.negative] if negative else []
-        concepts = tuple(dict.fromkeys(name for each in self.segments for name in self._named(each)))
+        named = (name for each in self.segments for name in each.concepts)
+        concepts = tuple(
+            dict.fromkeys("prefer" if self.compares and name == "like" else name for name in named)
+        )
         return Statement(
             concepts,
             bool(negative),
@@ -144,11 +156,6 @@ class _Reader:
             self.changes,
             self.wide,
         )
-
-    def _named(self, segment: _Segment) -> list[str]:
-        if not segment.negative:
-            return segment.concepts
-        return ["consume" if name in TASTE else name for name in segment.concepts]
 
     def _step(self, at: int) -> int:
         """Reads the word or phrase at a place; how many words it has."""
@@ -194,6 +201,8 @@ class _Reader:
             self._add(entry.concept, word)
         elif entry.role in ("negator", "ended"):
             segment.marks.add(entry.role)
+        elif entry.role == "compares":
+            self.compares = True
         elif entry.role == "means":
             self.wide = True
             inner = _Reader(tuple(map(_Word, entry.means)), self.known, self.language).read()
