@@ -1,6 +1,8 @@
 """What one exchange is worth: its judgement with facts and preserved data, and its layer marks."""
 
+from collections.abc import Iterable
 from datetime import datetime
+from itertools import chain
 from typing import Literal, TypeVar, get_args
 
 from pydantic import AwareDatetime, Field
@@ -15,8 +17,8 @@ CRITICAL: tuple[CriticalKind, ...] = get_args(CriticalKind)
 T = TypeVar("T")
 
 
-def _union(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(one + other))
+def _union(parts: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(chain.from_iterable(parts)))
 
 
 class Preserved(Frozen):
@@ -36,13 +38,14 @@ class PreservedData(Frozen):
     decisions: tuple[str, ...] = ()
     essential_context: tuple[str, ...] = ()
 
-    def merged(self, other: "PreservedData") -> "PreservedData":
-        """What either holds, each thing once, in order."""
+    def merged(self, *others: "PreservedData") -> "PreservedData":
+        """What any of them holds, each thing once, in order."""
+        all_of = (self, *others)
         return PreservedData(
-            numerical_values=_union(self.numerical_values, other.numerical_values),
-            dates=_union(self.dates, other.dates),
-            decisions=_union(self.decisions, other.decisions),
-            essential_context=_union(self.essential_context, other.essential_context),
+            numerical_values=_union(one.numerical_values for one in all_of),
+            dates=_union(one.dates for one in all_of),
+            decisions=_union(one.decisions for one in all_of),
+            essential_context=_union(one.essential_context for one in all_of),
         )
 
     def __bool__(self) -> bool:
@@ -59,6 +62,8 @@ class CriticalDatum(Frozen):
     at: AwareDatetime
     values: tuple[str, ...] = ()
     """Its numbers and dates, normalised."""
+    again: tuple[str, ...] = ()
+    """Other cycles that said it, in the same words or nearly so."""
 
 
 class FoundFact(Frozen):

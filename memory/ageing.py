@@ -1,0 +1,112 @@
+"""How cycles that leave the recent window become summaries (CM-2, CM-3; pure)."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from thoughtcycle.memory.formed import ConversationMemory, OldCycle
+from thoughtcycle.memory.ledger import guarded, merged, of_live
+from thoughtcycle.memory.records import Cycle, PreservedData
+from thoughtcycle.memory.volume import Volume, count_words, counted, cut, cycle_words, reply_text
+
+WINDOW = 2
+"""Complete cycles of the recent window."""
+EVERY = 4
+"""Exchanges after which the working summary is made anew (HM-2)."""
+
+
+def missing(memory: ConversationMemory, live: Sequence[str], window: int = WINDOW) -> tuple[str, ...]:
+    """Ids of the complete cycles that `aged` needs: those in the window, and those that are due to age.
+
+    `live`: the complete cycles on the live branch, oldest first. A cycle is due when it left the window and
+    has no summary yet, or when it still waits for one.
+    """
+    alive = set(live)
+    known = {one.cycle_id for one in memory.old_memory if not one.pending_summarization}
+    rolled = (one.cycle_ids for one in memory.periods if alive.issuperset(one.cycle_ids))
+    known.update(cycle for ids in rolled for cycle in ids)
+    edge = max(len(live) - window, 0)
+    return tuple(cycle for place, cycle in enumerate(live) if place >= edge or cycle not in known)
+
+
+def aged(
+    memory: ConversationMemory,
+    live: Sequence[str],
+    cycles: Iterable[Cycle],
+    now: datetime,
+    *,
+    window: int = WINDOW,
+    volume: Volume | None = None,
+) -> ConversationMemory:
+    """`memory` after the live branch: `cycles` are at least those that `missing` names.
+
+    Each cycle behind the window gets one summary (≤ 50 words) from its judgement; one without a judgement,
+    or with one that is pending, is kept in full until there is one (CM-8). Critical data of all given
+    cycles are taken in. What belongs to cycles off the live branch leaves; it comes back in the same way
+    when the branch is live again. Doing it twice changes nothing. Words are counted anew.
+    """
+    limits = volume or Volume()
+    given = {cycle.id: cycle for cycle in cycles}
+    alive = set(live)
+    places = {cycle: place for place, cycle in enumerate(live)}
+    periods = tuple(one for one in memory.periods if alive.issuperset(one.cycle_ids))
+    behind = set(live[: max(len(live) - window, 0)]).difference(*(one.cycle_ids for one in periods))
+    entries = {one.cycle_id: one for one in memory.old_memory if one.cycle_id in behind}
+    for cycle in behind & given.keys():
+        if cycle not in entries or entries[cycle].pending_summarization:
+            entries[cycle] = old_cycle(given[cycle], limits)
+    said = (given[cycle].judgement for cycle in live if cycle in given)
+    found = [datum for judgement in said if judgement for datum in judgement.critical]
+    changed = memory.model_copy(
+        update={
+            "old_memory": tuple(sorted(entries.values(), key=lambda one: places[one.cycle_id])),
+            "periods": periods,
+            "ledger": tuple(entry for entry in memory.ledger if entry.cycle_id in alive),
+            "critical_data": merged(of_live(memory.critical_data, alive), found),
+            "head": live[-1] if live else None,
+            "total_cycles": len(live),
+            **_working(memory, live),
+        }
+    )
+    changed = counted(changed, [given[cycle] for cycle in live[-window:] if cycle in given])
+    return memory if changed == memory else changed.model_copy(update={"stuck": False, "updated_at": now})
+
+
+def _working(memory: ConversationMemory, live: Sequence[str]) -> dict[str, object]:
+    """The working summary and the cycles since; one made from another branch is made anew (HM-2)."""
+    if memory.head is not None and memory.head not in live:
+        return {"working": "", "working_cycles": tuple(live[-EVERY:])}
+    start = live.index(memory.head) + 1 if memory.head is not None else 0
+    since = dict.fromkeys((*memory.working_cycles, *live[start:]))
+    alive = set(live)
+    return {"working_cycles": tuple(cycle for cycle in since if cycle in alive)}
+
+
+def working_due(memory: ConversationMemory, every: int = EVERY) -> bool:
+    """Whether the working summary is to be made anew: `every` exchanges since it was made."""
+    return len(memory.working_cycles) >= every
+
+
+def with_working(memory: ConversationMemory, working: str, now: datetime) -> ConversationMemory:
+    """`memory` with a new working summary; word counts: see `volume.counted`."""
+    return memory.model_copy(update={"working": working, "working_cycles": (), "updated_at": now})
+
+
+def old_cycle(cycle: Cycle, volume: Volume) -> OldCycle:
+    """A cycle as its summary; in full while nobody could summarise it."""
+    judgement = cycle.judgement
+    whole = f"{cycle.message.text}\n\n{reply_text(cycle)}".strip()
+    pending = judgement is None or judgement.pending or not judgement.summary.strip()
+    summary = whole if judgement is None or pending else cut(judgement.summary, volume.summary)
+    preserved = judgement.preserved if judgement else PreservedData()
+    if judgement:
+        preserved = guarded(preserved, judgement.summary)
+    return OldCycle(
+        cycle_id=cycle.id,
+        timestamp=cycle.message.at,
+        summary=summary,
+        preserved_data=preserved,
+        original_word_count=cycle_words(cycle),
+        summary_word_count=count_words(summary),
+        importance=judgement.importance if judgement else 0,
+        pending_summarization=pending,
+    )
