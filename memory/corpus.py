@@ -1,6 +1,7 @@
 """Memories that are searched together: FAISS for vectors, postings for words, statistics of their own."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from thoughtcycle.memory.facets import ALL, Facets, Filters, Mask
 from thoughtcycle.memory.postings import Postings, grown
-from thoughtcycle.memory.ranking import FLOOR, Keywords
+from thoughtcycle.memory.ranking import FLOOR, Keywords, Slots
 from thoughtcycle.memory.recipes import Recipe, adaptive
 from thoughtcycle.memory.settled import Settled
 from thoughtcycle.memory.storage.base import Block, Entry
@@ -42,11 +43,11 @@ class _Dense:
     places: npt.NDArray[np.int16] = field(default_factory=lambda: np.zeros(64, np.int16))
     """Row → which vector of its memory it is."""
 
-    def add(self, matrix: npt.NDArray[np.float32], slots: Sequence[int], places: Sequence[int]) -> None:
+    def add(self, matrix: npt.NDArray[np.float32], slots: Slots, places: Slots) -> None:
         rows = self.vectors.add(matrix)
         self.owners = grown(self.owners, self.vectors.size)
         self.places = grown(self.places, self.vectors.size)
-        self.owners[rows] = np.asarray(slots, np.int32) + 1
+        self.owners[rows] = slots + 1
         self.places[rows] = places
 
     def remove(self, gone: Mask) -> None:
@@ -120,38 +121,46 @@ class Corpus:
 
     def add(self, entries: Sequence[Entry], blocks: Iterable[Block]) -> None:
         """Adds memories that are not there, with their vectors; vectors of others are passed over."""
-        if not self._ids:
-            self._postings = Postings.built(entry.texts for entry in entries)
-            slots = list(range(len(entries)))
-            self._ids = [entry.id for entry in entries]
+        new = not self._ids
+        slots = list(range(len(entries))) if new else [self._slot() for _ in entries]
+        known = dict(zip((entry.id for entry in entries), slots, strict=True))
+        if new:
+            self._ids = list(known)
+            with ThreadPoolExecutor(1) as beside:  # while vectors are copied, the interpreter is free
+                copied = beside.submit(self._add_vectors, blocks, known)
+                self._postings = Postings.built(entry.texts for entry in entries)
+                copied.result()
         else:
-            slots = [self._slot() for _ in entries]
             for slot, entry in zip(slots, entries, strict=True):
                 self._ids[slot] = entry.id
                 self._postings.add(slot, entry.texts)
-        known = dict(zip((entry.id for entry in entries), slots, strict=True))
+            self._add_vectors(blocks, known)
         self._slots.update(known)
         self._revisions = grown(self._revisions, len(self._ids))
         self._revisions[slots] = [entry.revision for entry in entries]
         self._facets.put(slots, entries)
-        for block in blocks:
-            self._add_vectors(block, known)
 
-    def _add_vectors(self, block: Block, slots: Mapping[str, int]) -> None:
-        mine = [number for number, (memory, _) in enumerate(block.owners) if memory in slots]
-        if not mine:
+    def _add_vectors(self, blocks: Iterable[Block], slots: Mapping[str, int]) -> None:
+        for block in blocks:
+            self._add_block(block, slots)
+
+    def _add_block(self, block: Block, slots: Mapping[str, int]) -> None:
+        owners = np.array([slots.get(memory, -1) for memory, _ in block.owners], np.int64)
+        places = np.array([place for _, place in block.owners], np.int64)
+        mine = owners >= 0
+        if not mine.any():
             return
         matrix = np.frombuffer(block.data, dtype="<f4").reshape(-1, block.dimension)
-        owners = block.owners
-        if len(mine) < len(owners):
-            matrix, owners = matrix[mine], [owners[number] for number in mine]
+        if not mine.all():
+            matrix, owners, places = matrix[mine], owners[mine], places[mine]
         if block.dimension not in self._dense:
             self._dense[block.dimension] = _Dense(Vectors(block.dimension, half=True))
-        places = [place for _, place in owners]
-        self._dense[block.dimension].add(matrix, [slots[memory] for memory, _ in owners], places)
+        self._dense[block.dimension].add(matrix, owners, places)
 
     def remove(self, memories: Iterable[str]) -> None:
         """Forgets those of these memories that are there."""
+        if not self._slots:
+            return
         slots = [slot for memory in memories if (slot := self._slots.pop(memory, None)) is not None]
         if not slots:
             return

@@ -55,9 +55,10 @@ class SpaceIndex:
             if entries:
                 corpus.add(entries, feed.blocks)
         for entry in feed.entries:
-            self.hidden.pop(entry.id, None)
             if entry.status == "hidden":
                 self.hidden[entry.id] = entry.reason
+            elif self.hidden:
+                self.hidden.pop(entry.id, None)
         self.number = feed.number
 
     def saved(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thoughtcycle.memory.words import LONGEST_WORD, WORD, word_forms
+from thoughtcycle.memory.words import LONGEST_WORD, WORD, forms_of
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -64,8 +64,9 @@ class _Table(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self.forms)
-        forms = word_forms(word[:LONGEST_WORD])
-        self.forms.append(tuple(self.numbers.setdefault(form, len(self.numbers)) for form in forms))
+        numbers = self.numbers
+        forms = forms_of(word[:LONGEST_WORD])
+        self.forms.append(tuple([numbers.setdefault(form, len(numbers)) for form in forms]))
         return number
 
 

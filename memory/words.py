@@ -64,23 +64,24 @@ def terms(text: str) -> list[Term]:
     return [term for term in found if term]
 
 
-@lru_cache(maxsize=65_536)
-def word_forms(word: str) -> Term:
-    """The stem forms of a word of case-folded text; () for one that says nothing about a topic."""
-    return _forms(word) if fold(word) not in stop_words() else ()
+def forms_of(word: str) -> Term:
+    """The stem forms of a word of case-folded text: Portuguese (with and without its accents) and English.
 
-
-def _forms(word: str) -> Term:
-    """The stem forms of a lower-case word: Portuguese (with and without its accents) and English.
-
-    Snowball's Portuguese rules need the accents, but people leave them out, so both are kept.
+    () for one that says nothing about a topic. Snowball's Portuguese rules need the accents, but people leave
+    them out, so both are kept.
     """
     if word.isdecimal():
         return (word,)
-    portuguese, english = _stemmers()
     plain = fold(word)
+    if plain in stop_words():
+        return ()
+    portuguese, english = _stemmers()
     found = (fold(portuguese.stemWord(word)), portuguese.stemWord(plain), english.stemWord(plain))
     return tuple(dict.fromkeys(form for form in found if form)) or (plain,)
+
+
+word_forms = lru_cache(maxsize=65_536)(forms_of)
+"""`forms_of`, which remembers the words that came lately."""
 
 
 def _stemmers() -> tuple[Stemmer.Stemmer, Stemmer.Stemmer]:

@@ -1,8 +1,10 @@
 """Records as stored documents and back: the names of the specification, the same on every backend."""
 
+import gc
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -91,6 +93,8 @@ SEARCHED: tuple[Status, ...] = ("active", "archived")
 def entry_of(document: Mapping[str, Any]) -> Entry:
     """What an index needs to know of a memory, taken from its document as it is: no record is made."""
     searched = document["status"] != "hidden"
+    content = document["content"]
+    text = content if isinstance(content, str) else as_text(unpacked(content))
     return Entry(
         document["_id"],
         document["revision"],
@@ -100,7 +104,7 @@ def entry_of(document: Mapping[str, Any]) -> Entry:
         document["layer"],
         tuple(document["tags"]),
         datetime.fromisoformat(document["valid_from"]),
-        (as_text(content_of(document)), *document["bindings"]) if searched else (),
+        (text, *document["bindings"]) if searched else (),
     )
 
 
@@ -110,13 +114,27 @@ def entries_of(
     """Entries, and the vectors that can be searched: id → memory and place among its vectors."""
     entries: list[Entry] = []
     places: dict[str, tuple[str, int]] = {}
-    for document in documents:
-        entries.append(entry_of(document))
-        if document["status"] in (*SEARCHED, "superseded"):
-            memory = document["_id"]
-            for place, vector in enumerate(document["vectorIds"]):
-                places[vector] = (memory, place)
+    with _uncollected():
+        for document in documents:
+            entries.append(entry_of(document))
+            if document["status"] in (*SEARCHED, "superseded"):
+                memory = document["_id"]
+                for place, vector in enumerate(document["vectorIds"]):
+                    places[vector] = (memory, place)
     return entries, places
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keeps the garbage collector from looking, again and again, through many new objects that all stay."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def was_valid(document: Mapping[str, Any], at: datetime) -> bool:
