@@ -61,3 +61,10 @@ def test_whatever_json_can_say_comes_back_as_it_was(content: object) -> None:
     text = dumps(memory) or ""
     assert loads(text) == memory
     assert json.loads(text) == to_document(memory)
+
+
+def test_a_document_nested_deep_is_read() -> None:
+    content: object = "fundo"
+    for _ in range(240):  # the quick parser goes 200 deep
+        content = [content]
+    assert loads(str(dumps(record(content=content)))).content == content
