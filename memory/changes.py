@@ -298,13 +298,18 @@ def new_version(
 
 
 def corrected(
-    record: MemoryRecord, changed: MemoryRecord, keys: Keys, at: datetime, cycle: str | None
+    record: MemoryRecord,
+    changed: MemoryRecord,
+    keys: Keys,
+    at: datetime,
+    cycle: str | None,
+    op: Op = "correct",
 ) -> tuple[Write]:
     """What was never true is changed in place; only the journal remembers it."""
     current = changed.model_copy(update={"updated": at})
     vectors = keys.made(current)
     current = with_vectors(current, vectors)
-    return (Write(current, "correct", at, before=record, vectors=vectors, cycle=cycle),)
+    return (Write(current, op, at, before=record, vectors=vectors, cycle=cycle),)
 
 
 def hidden(

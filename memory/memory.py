@@ -51,6 +51,7 @@ from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.storage.factory import open_storage
 from thoughtcycle.memory.storage.standing import Asked, Standing
 from thoughtcycle.memory.storage.url import parse_url
+from thoughtcycle.memory.tending import Tending
 from thoughtcycle.memory.undoing import UndoSearch, is_version, same_content, undone
 from thoughtcycle.prompts.errors import InputRefused
 
@@ -63,7 +64,17 @@ Entries: TypeAlias = list[JournalEntry]
 
 
 class Memory(
-    Importing, Explaining, Life, Exporting, Checkup, Chats, Leaving, Reembedding, SheetKeeping, Recalling
+    Importing,
+    Explaining,
+    Life,
+    Tending,
+    Exporting,
+    Checkup,
+    Chats,
+    Leaving,
+    Reembedding,
+    SheetKeeping,
+    Recalling,
 ):
     """A database of memories. Every method takes the user first and touches nobody else's data.
 
@@ -120,8 +131,6 @@ class Memory(
         if vectors is None:
             texts = [text for draft in drafts for text in search_keys(draft.content, draft.bindings)]
             vectors = await self.embed(texts)
-        else:
-            vectors = embedder.units(vectors)
         data = embedder.packed(vectors)
         wanted = [named(user, draft) for draft in drafts]
         asked = Asked(
@@ -320,7 +329,7 @@ class Memory(
     async def _undoable(self, user: str, id: str | None) -> JournalEntry | None:
         async with self._spaces.index(user) as index:
             gone = {known for known, reason in index.hidden.items() if reason == ERASING}
-        search, before = UndoSearch(gone), None
+        search, before = UndoSearch(gone, one=id is not None), None
         while entries := await self._storage.journal(user, memory=id, before=before, limit=_PAGE):
             if (found := search.first(entries)) is not None:
                 return found

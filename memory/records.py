@@ -22,7 +22,6 @@ from thoughtcycle.memory.kinds import Role as Role
 
 NAMESPACE = UUID("0c5f3a52-7d0e-4b39-9a55-9f6d7d5d1a00")
 """Root of the name-based ids: equal names give equal ids on every machine (RFC 9562, version 5)."""
-_ROOT = NAMESPACE.bytes
 
 Status = Literal["active", "archived", "superseded", "hidden", "erased"]
 Op = Literal[
@@ -34,6 +33,8 @@ Op = Literal[
     "merge",
     "pin",
     "unpin",
+    "prioritise",
+    "condense",
     "archive",
     "unarchive",
     "hide",
@@ -46,6 +47,7 @@ Op = Literal[
 ]
 """`supersede` keeps (or drops) a former version under an id of its own; its memory is that version.
 A merge is two rows, one after the other: that of the memory which it ended, then that of the one it kept.
+`prioritise` moves the priority by use, `condense` says an old memory in fewer words.
 `abandon` and `restore` follow the live branch of a chat; nobody undoes them by hand. `erase` empties a memory
 for good, with its former rows; `redact` takes the words of an erased memory out of another one's source;
 `reembed` gives it vectors of another embedding model."""
@@ -63,7 +65,7 @@ def named_id(*names: str) -> str:
     """
     parts = (name.replace("\x1e", "\x1e0").replace("\x1f", "\x1e1") for name in names)
     # `str(uuid5(NAMESPACE, …))`, written out: each memory saved asks for two.
-    bits = bytearray(sha1(_ROOT + "\x1f".join(parts).encode(), usedforsecurity=False).digest()[:16])
+    bits = bytearray(sha1(NAMESPACE.bytes + "\x1f".join(parts).encode(), usedforsecurity=False).digest()[:16])
     bits[6] = bits[6] & 0x0F | 0x50
     bits[8] = bits[8] & 0x3F | 0x80
     text = bits.hex()

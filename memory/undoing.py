@@ -8,13 +8,16 @@ from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Op, Vector
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.words import identity
 
-UNDOABLE = frozenset({"save", "update", "correct", "merge", "pin", "unpin", "archive", "unarchive", "hide"})
+UNDOABLE = frozenset(
+    {"save", "update", "correct", "condense", "merge", "pin", "unpin", "archive", "unarchive", "hide"}
+)
 """Former versions go along with their memory, branches follow the chat, and an undo is not undone: asking
 again takes back one change more. A reinforcement counts when it was made by hand; one that a conversation
-made is no change that a person sees."""
+made is no change that a person sees, nor is a priority that use has moved."""
 MARKS: Mapping[Op, tuple[str, ...]] = {
     "pin": ("pinned",),
     "unpin": ("pinned",),
+    "prioritise": ("priority",),
     "archive": ("status", "archived_at"),
     "unarchive": ("status", "archived_at", "expires"),
     "reinforce": ("reinforced_at",),
@@ -25,8 +28,12 @@ MARKS: Mapping[Op, tuple[str, ...]] = {
 class UndoSearch:
     """Finds the newest change that can be taken back, shown the journal newest first."""
 
-    def __init__(self, gone: Iterable[str] = ()) -> None:
-        """`gone` are memories that nothing brings back; erased ones are recognised by the journal."""
+    def __init__(self, gone: Iterable[str] = (), *, one: bool = False) -> None:
+        """`gone` are memories that nothing brings back; erased ones are recognised by the journal.
+
+        `one`: a memory was named, so that a moved priority counts too.
+        """
+        self._one = one
         self._undone: set[int] = set()
         self._abandoned: set[str] = set(gone)
         self._back: set[str] = set()
@@ -44,7 +51,11 @@ class UndoSearch:
             self._abandoned.add(entry.memory)
         of_version = entry.before is not None and entry.before.current is not None
         return (
-            (entry.op in UNDOABLE or (entry.op == "reinforce" and entry.cycle is None))
+            (
+                entry.op in UNDOABLE
+                or (entry.op == "reinforce" and entry.cycle is None)
+                or (entry.op == "prioritise" and self._one)
+            )
             and not of_version
             and entry.number not in self._undone
             and entry.memory not in self._abandoned

@@ -1,0 +1,124 @@
+"""What upkeep makes of a memory as time passes: priority, archive, and who might say the same (pure)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import combinations
+from math import log
+from typing import Literal
+
+from thoughtcycle.memory.changes import PRIORITIES
+from thoughtcycle.memory.ranking import strength
+from thoughtcycle.memory.records import Access, MemoryRecord
+from thoughtcycle.memory.words import terms
+
+Why = Literal["expired", "faded", "unused"]
+
+FORGOTTEN = 0.3
+"""Strength below which an emotional memory is archived (HM-7)."""
+UNUSED = timedelta(days=180)
+"""After so long without being said, found or changed, a long-term memory is archived (LM-1)."""
+CRITICAL = 71
+"""Importance from which on nothing is archived for lack of use (SM-4)."""
+RAISED, LOWERED = 2.0, 2.0
+"""How far use moves a priority up from that of its layer, and time down."""
+STEP = 0.5
+"""A priority that would move by less stays where it is: not every day is a change."""
+BLOCK = 24
+"""Memories that share a rare word and are compared with one another; a more common word says nothing."""
+RAREST = 3
+"""Words of a memory by which others that might say the same are found."""
+
+
+def last_use(record: MemoryRecord, access: Access | None) -> datetime:
+    """When the memory was last said, changed or found."""
+    times = [record.valid_from, record.updated]
+    times += [record.reinforced_at] if record.reinforced_at else []
+    return max([*times, access.last] if access else times)
+
+
+def past_its_time(record: MemoryRecord, access: Access | None, now: datetime) -> Why | None:
+    """Why an active memory belongs into the archive by now; None: it stays.
+
+    What is pinned stays. Only `emo` fades; biography, preferences, landmark events and what was judged
+    critical are never archived for lack of use.
+    """
+    if record.pinned:
+        return None
+    if record.expires is not None and record.expires <= now:
+        return "expired"
+    if record.kind == "emo":
+        return "faded" if round(strength(record, now), 6) < FORGOTTEN else None
+    lasting = record.kind in ("bio", "pref") or record.layer != "long" or (record.importance or 0) >= CRITICAL
+    return "unused" if not lasting and now - last_use(record, access) > UNUSED else None
+
+
+def priority_by_use(record: MemoryRecord, access: Access | None, now: datetime) -> float | None:
+    """The priority that use and time give (LM-11), in 1…10; None: as it is.
+
+    That of the layer, plus ln(1 + times found) up to 2, minus the half-years without use up to 2. It
+    follows from what is stored alone, so that tending twice moves nothing twice.
+    """
+    if record.pinned:
+        return None
+    found = log(1 + access.count) if access else 0.0
+    idle = max(timedelta(0), now - last_use(record, access)) / UNUSED
+    wanted = PRIORITIES[record.layer] + min(RAISED, found) - min(LOWERED, idle)
+    wanted = round(min(10.0, max(1.0, wanted)), 1)
+    return wanted if abs(wanted - record.priority) >= STEP else None
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What is kept of a memory while all are looked at: enough to see who might say the same."""
+
+    id: str
+    words: frozenset[int]
+    """Its content words, as numbers."""
+
+
+class Sketches:
+    """The content words of many memories, in little room."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._counts: Counter[int] = Counter()
+        self._all: list[Sketch] = []
+
+    def add(self, record: MemoryRecord) -> None:
+        """Takes a memory in; what is no plain text, or longer than a fact, is compared with nothing."""
+        words = frozenset(
+            self._numbers.setdefault(term[0], len(self._numbers)) for term in terms(record.text[:400])
+        )
+        if record.type == "text" and 0 < len(words) <= 30:
+            self._counts.update(words)
+            self._all.append(Sketch(record.id, words))
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Memories that share a rare word and at least half the words of the shorter one, each pair once."""
+        blocks: defaultdict[int, list[Sketch]] = defaultdict(list)
+        for sketch in self._all:
+            for word in sorted(sketch.words, key=lambda word: (self._counts[word], word))[:RAREST]:
+                blocks[word].append(sketch)
+        seen: set[tuple[str, str]] = set()
+        for block in blocks.values():
+            if len(block) > BLOCK:
+                continue
+            for one, other in combinations(block, 2):
+                pair = (one.id, other.id)
+                if pair not in seen and _alike(one.words, other.words):
+                    seen.add(pair)
+                    yield pair
+
+
+def _alike(one: frozenset[int], other: frozenset[int]) -> bool:
+    return 2 * len(one & other) >= min(len(one), len(other))
+
+
+def by_words(records: Iterable[MemoryRecord]) -> Sketches:
+    """The sketches of these memories."""
+    found = Sketches()
+    for record in records:
+        found.add(record)
+    return found

@@ -1,1 +1,0 @@
-"""The steps of formation: what becomes of an exchange after its reply."""

@@ -1,0 +1,1 @@
+"""The steps of the garden graph: upkeep of what is kept."""

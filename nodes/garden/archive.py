@@ -1,0 +1,37 @@
+"""Decay: what has faded, expired or lies unused is archived; priorities follow use (HM-7, LM-11, LM-12)."""
+
+from thoughtcycle.memory.gardening import past_its_time, priority_by_use
+from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.nodes.garden.state import GardenUpdate
+from thoughtcycle.nodes.garden.tending import Garden, Log, told
+
+
+async def archive(garden: Garden) -> GardenUpdate:
+    """Page by page, so that it takes no more memory than a page; nothing that is pinned moves."""
+    aside, moved = Log("archive"), Log("prioritise")
+    async for page in garden.memory.pages(garden.user):
+        await _tend(garden, page, aside, moved)
+    return told([aside, moved])
+
+
+async def _tend(garden: Garden, page: list[MemoryRecord], aside: Log, moved: Log) -> None:
+    memory, user, now = garden.memory, garden.user, garden.now
+    used = await memory.accesses(user, [record.id for record in page])
+    gone: list[str] = []
+    priorities: dict[str, float] = {}
+    for record in page:
+        access = used.get(record.id)
+        if why := past_its_time(record, access, now):
+            aside.add(record, why)
+            gone.append(record.id)
+        elif (priority := priority_by_use(record, access, now)) is not None:
+            moved.add(record, "used" if priority > record.priority else "idle", str(priority))
+            priorities[record.id] = priority
+    if garden.dry:
+        return
+    if priorities:
+        await memory.prioritise(user, priorities)
+    if gone:
+        await memory.put_aside(
+            user, gone, lambda record: past_its_time(record, used.get(record.id), now) is not None
+        )

@@ -1,0 +1,46 @@
+"""What one run of the garden carries from step to step: what was done, in plain JSON."""
+
+import operator
+from typing import Annotated, Any, Literal
+
+from typing_extensions import TypedDict
+
+Task = Literal["merge", "archive", "prioritise", "condense"]
+
+
+class Chore(TypedDict):
+    """One change, done or (in a dry run) only planned."""
+
+    task: Task
+    id: str
+    why: str
+    """A section of the garden's texts that says why."""
+    content: str
+    """The memory, shortened."""
+    into: str
+    """What it becomes: the memory that takes it in, the shorter text, the new priority."""
+
+
+class GardenInput(TypedDict):
+    """What a caller sends."""
+
+    dry_run: bool
+
+
+class GardenState(GardenInput):
+    """The running state."""
+
+    chores: Annotated[list[Chore], operator.add]
+    """The first of each kind; `counts` has all."""
+    counts: Annotated[dict[str, int], operator.or_]
+
+
+class GardenOutput(TypedDict):
+    """What a caller gets back."""
+
+    chores: list[Chore]
+    counts: dict[str, int]
+
+
+GardenUpdate = dict[str, Any]
+"""A step's partial update."""

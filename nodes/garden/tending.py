@@ -1,0 +1,82 @@
+"""One step's view of a user's garden: state, user and services together."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from langgraph.runtime import Runtime
+
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.mind.base import Mind
+from thoughtcycle.nodes.context import Context, adapt, of_run
+from thoughtcycle.nodes.garden.state import Chore, GardenState, GardenUpdate, Task
+from thoughtcycle.nodes.services import Services
+
+SHOWN = 200
+"""Chores of a kind that are listed; the others are counted."""
+CONTENT = 120
+
+
+@dataclass(frozen=True)
+class Garden:
+    """What a step may look at and use."""
+
+    state: GardenState
+    context: Context
+    services: Services
+
+    @property
+    def memory(self) -> Memory:
+        """The engine."""
+        return self.services.memory
+
+    @property
+    def mind(self) -> Mind:
+        """Who is asked."""
+        return self.services.mind
+
+    @property
+    def user(self) -> str:
+        """Whose memories these are."""
+        return self.context.user_id
+
+    @property
+    def dry(self) -> bool:
+        """Whether nothing may change."""
+        return bool(self.state.get("dry_run"))
+
+    @property
+    def now(self) -> datetime:
+        """The time to which everything is compared."""
+        return self.services.clock()
+
+
+@dataclass
+class Log:
+    """What a step did, listed up to a point and counted beyond."""
+
+    task: Task
+    listed: list[Chore] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, record: MemoryRecord, why: str, into: str = "") -> None:
+        """Notes one change."""
+        self.count += 1
+        if len(self.listed) < SHOWN:
+            content = " ".join(record.text.split())[:CONTENT]
+            self.listed.append(Chore(task=self.task, id=record.id, why=why, content=content, into=into))
+
+
+def told(logs: Iterable[Log]) -> GardenUpdate:
+    """The update that tells of what was done."""
+    done = list(logs)
+    return {
+        "chores": [chore for log in done for chore in log.listed],
+        "counts": {log.task: log.count for log in done},
+    }
+
+
+def open_garden(state: GardenState, runtime: Runtime[Context], services: Services) -> Garden:
+    """The run as this step sees it; NotAllowed without a user."""
+    return Garden(state, of_run(runtime, adapt, services.single_user), services)
