@@ -196,7 +196,7 @@ def _united(
     documents: Documents, counts: Numbers, more: Documents, their: Numbers
 ) -> tuple[Documents, Numbers]:
     """Two columns as one: the higher count where a document is in both."""
-    if np.array_equal(documents, more):  # two languages' stems of the same word
+    if len(documents) == len(more) and (documents == more).all():  # two languages' stems of the same word
         return documents, np.maximum(counts, their)
     size = int(max(documents.max(), more.max())) + 1
     highest = np.zeros(size, np.float32)

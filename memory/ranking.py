@@ -129,12 +129,13 @@ def fuse(
         return np.zeros(0)
     dense = dense_evidence(cosines, mean)
     dense[np.isnan(dense)] = 0.0
-    evidence = np.maximum(coverage, np.clip(dense, 0.0, 1.0))
+    evidence = np.maximum(coverage, np.minimum(dense, 1.0))
     passed = (evidence >= floor) & (evidence > 0)
     if not passed.any():
         return np.zeros(len(cosines))
     score = dense + TRUST * share.max() * share
-    best, least = score[passed].max(), score[passed].min()
+    among = score[passed]
+    best, least = among.max(), among.min()
     place = (score - least) / (best - least) if best > least else np.ones(len(score))
     relevance: npt.NDArray[np.floating] = np.where(passed, evidence[passed].max() * (0.5 + 0.5 * place), 0.0)
     return relevance

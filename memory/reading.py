@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.memory.storage.base import Storage
 
-MOST = 2_000
-"""Documents kept, of all users together: some 2 KB each."""
+MOST = 5_000
+"""Documents kept, of all users together: some 4 KB each."""
 
 
 class Reading:
