@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thoughtcycle.memory.volume import Volume
+
 
 class Limits(BaseModel):
     """Limits of one deployment; environment: `THOUGHTCYCLE_LIMITS__<NAME>`."""
@@ -44,3 +46,36 @@ class Limits(BaseModel):
         description="Hours until what was deleted is erased for good, and cannot be brought back (BY-9).",
     )
     keep_turns: int = Field(default=5, ge=1, le=1_000, description="Turns whose checkpoints are kept.")
+    memory_words: int = Field(
+        default=2_500, ge=200, le=1_000_000, description="Words of a conversation's memory (CM-5)."
+    )
+    compress_at: float = Field(
+        default=0.9, ge=0.5, le=1.0, description="Share of those words at which compression starts (CM-5)."
+    )
+    compress_to: float = Field(
+        default=0.4, ge=0.1, le=0.8, description="Share of those words to which it goes, below compress_at."
+    )
+    summary_words: int = Field(
+        default=50, ge=10, le=200, description="Words of the summary of an exchange (CM-3)."
+    )
+    compressed_words: int = Field(
+        default=20, ge=5, le=100, description="Words of a summary that was compressed (CM-6)."
+    )
+    period_words: int = Field(
+        default=40, ge=10, le=400, description="Words of the summary of several exchanges (CM-6)."
+    )
+    working_every: int = Field(
+        default=4, ge=3, le=5, description="Exchanges after which the working summary is made anew (HM-2)."
+    )
+
+    @property
+    def volume(self) -> Volume:
+        """The limits of a conversation's memory."""
+        return Volume(
+            words=self.memory_words,
+            start=self.compress_at,
+            target=min(self.compress_to, self.compress_at),
+            summary=self.summary_words,
+            compressed=self.compressed_words,
+            period=self.period_words,
+        )
