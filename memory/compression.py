@@ -12,7 +12,7 @@ from thoughtcycle.memory.volume import Volume, count_words, counted, cut, old_wo
 
 ROLLED = 8
 """Summaries that one roll-up takes in at most."""
-BATCH = 20
+BATCH = 10
 """Summaries that are compressed with one question at most."""
 KEPT_SHARE = 4
 """Where the recent cycles alone are beyond reach of the goal, the old ones still keep this part of it."""
