@@ -1,11 +1,15 @@
 """What the rules of several actions read out of a view: what was heard, found and still missing (pure)."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from thoughtcycle.memory.records import Recalled
 from thoughtcycle.memory.words import terms
 from thoughtcycle.mind.base import View
+from thoughtcycle.mind.language.choosing import chosen
+from thoughtcycle.mind.language.forgetting import Target
 from thoughtcycle.mind.language.understanding import Understanding, understand
+from thoughtcycle.prompts.loader import LANGUAGES, texts
 
 EVERYTHING, LAST = "*", "@last"
 """Search contexts for all that is known, and for what was last kept in this chat."""
@@ -13,8 +17,28 @@ ALL_OR_LAST = (EVERYTHING, LAST)
 
 
 def heard(view: View) -> Understanding:
-    """The user's message as the rules understand it."""
-    return understand(view.message, language=view.language, now=view.now)
+    """The user's message as the rules understand it; "the first one" after they asked which to forget."""
+    told = understand(view.message, language=view.language, now=view.now)
+    options = () if told.facts or told.asked or told.forget else offered(view)
+    place = chosen(view.message, len(options), view.language) if options else None
+    if place is None:
+        return told
+    named = view.message.strip(" .,!?;:")
+    target = Target(named, words=options[place], one=True)
+    return replace(told, forget=(named,), targets=(target,), social=None, beyond=False)
+
+
+def offered(view: View) -> tuple[str, ...]:
+    """The memories between which the last reply asked the user to choose, as it named them."""
+    last = next((each for each in reversed(view.history) if each["chat_history"]), None)
+    if last is None or last["role"] != "assistant":
+        return ()
+    for language in LANGUAGES:
+        before, after = texts(language, "actions/question")["rules.which"].split("{{memories}}")
+        said = last["content"].strip()
+        if said.startswith(before) and said.endswith(after):
+            return tuple(said.removeprefix(before).removesuffix(after).split("; "))
+    return ()
 
 
 def wants_known(told: Understanding) -> bool:
@@ -85,4 +109,4 @@ def topics(view: View) -> str:
 
 def brief_list(memories: Iterable[Recalled]) -> str:
     """Memories on one line."""
-    return "; ".join(memory["content"].rstrip(".") for memory in memories)
+    return "; ".join(memory["content"].rstrip(".").replace("; ", ", ") for memory in memories)

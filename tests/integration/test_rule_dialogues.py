@@ -68,6 +68,26 @@ FORGETTING = (
         kept=("Irmã: Ana",),
     ),
     dialogue(
+        "pt",
+        ("tenho consulta no dentista dia 5",),
+        ("tenho consulta com o cardiologista dia 8",),
+        ("esquece a consulta", "qual devo esquecer", "dentista", "cardiologista"),
+        ("a terceira", "-esqueci"),
+        ("esquece a consulta", "qual devo esquecer"),
+        ("a primeira", "esqueci", "-dentista", "-cardiologista"),
+        ("a primeira", "-esqueci"),
+        kept=("Consulta com o cardiologista dia 8",),
+    ),
+    dialogue(
+        "en",
+        ("I have a meeting with Bob on 5 May",),
+        ("I have a meeting with Ann on 6 May",),
+        ("the first one", "-i forgot"),
+        ("forget the meeting", "which one", "bob", "ann"),
+        ("the last one, please", "i forgot", "-bob", "-ann"),  # Ann, who was told last, is listed first
+        kept=("Meeting with Ann on 6 May",),
+    ),
+    dialogue(
         "en",
         ("my rent is $900",),
         ("I make $4,500 a month",),
