@@ -1,5 +1,6 @@
 """What gives vectors for texts (LangChain's Embeddings with a name), and the form in which they are kept."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -40,20 +41,25 @@ async def embed(embedder: Embedder | None, texts: Sequence[str]) -> dict[str, np
     rows = await embedder.aembed_documents([text[:LONGEST] for text in distinct])
     if len(rows) != len(distinct):
         raise ModelFailed("embedding_answer", expected=len(distinct), got=len(rows))
-    units = {text: unit(row) for text, row in zip(distinct, rows, strict=True)}
-    return {text: vector for text, vector in units.items() if vector is not None}
+    return units(dict(zip(distinct, rows, strict=True)))
+
+
+def units(rows: Mapping[str, Sequence[float] | np.ndarray]) -> dict[str, np.ndarray]:
+    """Text → vector of unit length; those that have no direction are left out."""
+    found = {text: unit(row) for text, row in rows.items()}
+    return {text: vector for text, vector in found.items() if vector is not None}
 
 
 def unit(row: Sequence[float] | np.ndarray) -> np.ndarray | None:
     """`row` as float32 of length 1; None when it has no direction."""
     vector = np.asarray(row, dtype=np.float32).reshape(-1)
-    length = float(np.linalg.norm(vector.astype(np.float64)))
-    if not vector.size or not np.isfinite(length) or length == 0.0:
+    exact = vector.astype(np.float64)
+    length = math.sqrt(exact @ exact)
+    if not math.isfinite(length) or length == 0.0:
         return None
-    return (vector / length).astype(np.float32)
+    return vector / np.float32(length)
 
 
 def packed(vectors: Mapping[str, np.ndarray]) -> dict[str, bytes]:
-    """Text → bytes of its vector, normalised: float32, little-endian."""
-    units = {text: unit(vector) for text, vector in vectors.items()}
-    return {text: vector.astype("<f4").tobytes() for text, vector in units.items() if vector is not None}
+    """Text → bytes of its vector of unit length: float32, little-endian."""
+    return {text: vector.astype("<f4", copy=False).tobytes() for text, vector in vectors.items()}

@@ -1,4 +1,4 @@
-"""The layers an exchange is seen in, its tags and the preferences it shows, by word lists (LM-6 … LM-8, pure)."""
+"""The layers an exchange is seen in, its tags, and the preferences it shows, by word lists (LM-6 … LM-8)."""
 
 import re
 from collections.abc import Mapping

@@ -131,6 +131,8 @@ class Memory(
         if vectors is None:
             texts = [text for draft in drafts for text in search_keys(draft.content, draft.bindings)]
             vectors = await self.embed(texts)
+        else:
+            vectors = embedder.units(vectors)
         data = embedder.packed(vectors)
         wanted = [named(user, draft) for draft in drafts]
         asked = Asked(

@@ -187,7 +187,7 @@ class SpooledMemory(Memory):
             vectors = await self.embed(texts)
 
         def waits() -> "tuple[Intent, list[Saved]]":
-            data = embedder.packed(vectors)
+            data = embedder.packed(embedder.units(vectors))
             intent = intents.Save(
                 user=owned(user), at=at, drafts=tuple(drafts), vectors=data, model=self._model
             )

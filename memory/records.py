@@ -22,6 +22,7 @@ from thoughtcycle.memory.kinds import Role as Role
 
 NAMESPACE = UUID("0c5f3a52-7d0e-4b39-9a55-9f6d7d5d1a00")
 """Root of the name-based ids: equal names give equal ids on every machine (RFC 9562, version 5)."""
+_ROOT = NAMESPACE.bytes
 
 Status = Literal["active", "archived", "superseded", "hidden", "erased"]
 Op = Literal[
@@ -65,7 +66,7 @@ def named_id(*names: str) -> str:
     """
     parts = (name.replace("\x1e", "\x1e0").replace("\x1f", "\x1e1") for name in names)
     # `str(uuid5(NAMESPACE, …))`, written out: each memory saved asks for two.
-    bits = bytearray(sha1(NAMESPACE.bytes + "\x1f".join(parts).encode(), usedforsecurity=False).digest()[:16])
+    bits = bytearray(sha1(_ROOT + "\x1f".join(parts).encode(), usedforsecurity=False).digest()[:16])
     bits[6] = bits[6] & 0x0F | 0x50
     bits[8] = bits[8] & 0x3F | 0x80
     text = bits.hex()

@@ -51,8 +51,12 @@ def completed(
     if not found and (said := _last_said(message, sentence, clause, language)):
         found = _with_object(message, said, clause, language)
     found = found or _without_aside(message.folded, clause, language)
+    if not found and before is not None:
+        found = _moved(message, before, clause, language)
     if not found and (listed := _each_had(message.folded, clause, language)):
         return listed
+    if not found and (home := _shared_home(message.folded, clause, language)):
+        return home
     return (found,) if found else tuple(_introduced(message.folded, clause, language))
 
 
@@ -83,6 +87,45 @@ def _each_had(folded: Folded, clause: Clause, language: Language) -> tuple[State
                 Statement(f"{head} {folded.original(*match.span(part))}", *match.span(part), together=True)
                 for part in ("first", "rest")
             )
+    return ()
+
+
+def _moved(message: Message, before: Clause, clause: Clause, language: Language) -> Statement | None:
+    """ "I don't live in Leeds anymore, I'm in York now": being there is living there."""
+    folded = message.folded
+    for denied, said, written, about in _data(language)["moved"]:
+        if not compiled(denied, language).match(folded.text, before.start, before.end):
+            continue
+        for start in (_raw(clause), clause.start):
+            match = compiled(said, language).match(folded.text, start, clause.end)
+            if match is None:
+                continue
+            where = folded.original(*match.span("x"))
+            lower = folded.source == folded.source.lower() and len(where.split()) <= 2
+            if where[:1].isupper() or (lower and not _pattern("no_place", language).match(match["x"])):
+                text = written.replace("{p}", match["p"]).replace("{x}", where)
+                return Statement(text, clause.start, clause.end, (about,))
+    return None
+
+
+def _shared_home(folded: Folded, clause: Clause, language: Language) -> tuple[Statement, ...]:
+    """ "I live in Leeds with my girlfriend Julia": where, with whom, and who that is."""
+    for pattern in _data(language)["lives_with"]:
+        match = compiled(pattern, language).match(folded.text, clause.start, clause.end)
+        if match is None:
+            continue
+        head = folded.original(*match.span("head"))
+        parts = [
+            Statement(f"{head} {folded.original(*match.span(part))}", *match.span(part), together=True)
+            for part in ("place", "with")
+        ]
+        name = folded.original(*match.span("name")) if match["name"] else ""
+        if name[:1].isupper():
+            text = _data(language)["named"].replace("{name}", name)
+            for part in ("whose", "kin"):
+                text = text.replace("{" + part + "}", folded.original(*match.span(part)))
+            parts.append(Statement(text, *match.span("with"), ("family",)))
+        return tuple(parts)
     return ()
 
 

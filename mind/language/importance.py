@@ -11,12 +11,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cache
 
 from thoughtcycle.mind.language.detect import detect_language
-from thoughtcycle.mind.language.fold import Folded, fold
+from thoughtcycle.mind.language.fold import Folded, fold, fold_word
 from thoughtcycle.mind.language.patterns import compiled
 from thoughtcycle.mind.language.understanding import understand
-from thoughtcycle.prompts.loader import Language, word_lists
+from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
 READ = 8_000
 """Characters of a message that are counted."""
@@ -112,6 +113,13 @@ def points(counted: Features) -> float:
     """The sum of points; may be negative or above 100."""
     values = asdict(counted)
     return BASE + sum(weight * float(values[name]) for name, weight in POINTS.items())
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Words of both languages that say nothing about a topic, folded."""
+    lists = (word_lists(language, "stop_words")["words"].split() for language in LANGUAGES)
+    return frozenset(fold_word(word) for words in lists for word in words)
 
 
 def _log(words: int) -> float:

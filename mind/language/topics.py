@@ -129,6 +129,8 @@ def _of_category(folded: Folded, start: int, end: int, language: Language) -> Ab
     if (found := _favorite(folded, start, end, language)) is None:
         return None
     span, name = found
+    if not name:
+        return About((folded.original(*span).lower(),), ("favorite", "taste", "preference"))
     wide = name in ("food", "drink", "dessert", "fruit")
     keys = (f"favorite:{name}", *(("taste",) if wide else ()))
     return About((folded.original(*span).lower(),), keys)
@@ -140,6 +142,8 @@ def _favorite(folded: Folded, start: int, end: int, language: Language) -> tuple
     if match is None:
         return None
     category = match["category"]
+    if compiled(word_lists(language, "language/topics")["any_category"], language).fullmatch(category):
+        return match.span(), ""
     return match.span(), neutral(category, "categories", language) or slug(category, language)
 
 
@@ -189,7 +193,7 @@ def topics_in(folded: Folded, start: int, end: int, language: Language) -> Menti
     """The topic that a phrase names; None when only its words can tell what is meant."""
     if favorite := _favorite(folded, start, end, language):
         span, name = favorite
-        return Mention(folded.text[slice(*span)], span, (f"favorite:{name}",))
+        return Mention(folded.text[slice(*span)], span, (f"favorite:{name}".rstrip(":"),))
     known = {topic.name: topic for topic in _topics(language)}
     if event := _event(folded, start, end, language):
         return Mention(folded.text[slice(*event)], event, known["date"].erases, countable=True, event=True)

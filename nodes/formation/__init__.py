@@ -1,0 +1,1 @@
+"""The steps of formation: what becomes of an exchange after its reply."""

@@ -1,0 +1,43 @@
+"""An exchange as formation looks at it, and what the funnel says of it (SM-1 … SM-3)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from thoughtcycle.memory.funnel import Verdict, of_exchange, of_message, of_reply
+from thoughtcycle.memory.judgement import CriticalDatum
+from thoughtcycle.mind.language.critical import critical_in
+from thoughtcycle.mind.language.telling import telling
+from thoughtcycle.prompts.loader import Language
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A cycle's texts, read through the user's mask."""
+
+    cycle: str
+    message: str
+    """What the user said."""
+    reply: str
+    """All that was answered, in order."""
+    at: datetime
+    """The message's own time, in the user's time zone."""
+    language: Language = "pt"
+    """Decides where the words do not."""
+    persona: str = "Katherine"
+
+    @cached_property
+    def critical(self) -> tuple[CriticalDatum, ...]:
+        """The critical data of the user's message (CM-7)."""
+        return critical_in(self.message, language=self.language, now=self.at, cycle=self.cycle)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the exchange is worth judging; whatever holds critical data is."""
+        told = telling(self.message, self.language, self.at)
+        message = of_message(
+            self.message,
+            personal=told.personal or bool(self.critical),
+            unsaid=told.unsaid or told.forgets,
+        )
+        return of_exchange(message, of_reply(self.reply))

@@ -1,0 +1,186 @@
+"""The judge without a model: importance, type, summary, facts, mood and landmarks by rules (SM-4, HM-4)."""
+
+import re
+from collections.abc import Iterator
+
+from thoughtcycle.memory.judgement import ExchangeType, FoundFact, Judgement, Mood
+from thoughtcycle.memory.marks import is_event
+from thoughtcycle.memory.secrets import holds_secret, masked
+from thoughtcycle.mind.language.clauses import parse
+from thoughtcycle.mind.language.dates import annotate
+from thoughtcycle.mind.language.detect import detect_language
+from thoughtcycle.mind.language.facts import Fact
+from thoughtcycle.mind.language.fold import fold_word
+from thoughtcycle.mind.language.importance import CONTEXT, importance
+from thoughtcycle.mind.language.patterns import compiled, vocabulary
+from thoughtcycle.mind.language.preserved import preserved_in
+from thoughtcycle.mind.language.summaries import WORDS, best_sentence, clipped, summary_of
+from thoughtcycle.mind.language.understanding import understand
+from thoughtcycle.nodes.formation.code import code_in, without_code
+from thoughtcycle.nodes.formation.exchange import Exchange
+from thoughtcycle.prompts.loader import LANGUAGES, word_lists
+
+LONGEST_CODE = 20_000
+"""Characters of a piece of code that is kept as a memory; the transcript has longer ones."""
+PIECES = 10
+"""Pieces of code of one exchange that are kept."""
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_EVENT_WORDS = 60
+
+
+def judged_by_rules(exchange: Exchange) -> Judgement:
+    """What an exchange that passed the funnel is worth; pure and linear in the length of its texts."""
+    facts = (*own_facts(exchange), *agreed(exchange), *code_facts(exchange))
+    landmark = any(fact.landmark for fact in facts)
+    worth = importance(
+        exchange.message, exchange.language, exchange.at, critical=landmark or bool(exchange.critical)
+    )
+    coded = any(fact.type == "code" for fact in facts)
+    return Judgement(
+        importance=max(worth, CONTEXT) if coded else worth,
+        type=type_of(exchange, facts),
+        summary=summary_by_rules(exchange),
+        facts=facts,
+        preserved=preserved_in(exchange.message, language=exchange.language, now=exchange.at),
+        critical=exchange.critical,
+        mood=mood_of(exchange),
+    )
+
+
+def dropped(exchange: Exchange) -> Judgement:
+    """The judgement of an exchange that the funnel dropped: importance 0, a summary, what none may lose."""
+    return Judgement(
+        importance=0,
+        summary=summary_by_rules(exchange),
+        preserved=preserved_in(exchange.message, language=exchange.language, now=exchange.at),
+        critical=exchange.critical,
+    )
+
+
+def summary_by_rules(exchange: Exchange) -> str:
+    """One extractive sentence of at most 50 words, without secrets."""
+    said, answered = masked(exchange.message), masked(exchange.reply)
+    return summary_of(without_code(said), without_code(answered)) or clipped(said, WORDS)
+
+
+def own_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
+    """The facts of the user's message; none with a secret (BY-10), none among orders to the assistant."""
+    found = understand(exchange.message, language=exchange.language, now=exchange.at).facts
+    facts = [_found(fact) for fact in found if not barred(fact.words, exchange)]
+    if not any(fact.landmark for fact in facts) and (event := _event(exchange)):
+        facts.append(event)
+    return tuple(fact for fact in facts if not holds_secret(f"{fact.content}\n{fact.words}"))
+
+
+def barred(words: str, exchange: Exchange) -> bool:
+    """Whether `words` stand in a sentence that gives the assistant orders, or hold a secret."""
+    return holds_secret(words) or any(
+        _matches("orders", line) for line in exchange.message.split("\n") if words in line
+    )
+
+
+def _found(fact: Fact) -> FoundFact:
+    return FoundFact(
+        content=fact.content,
+        kind=fact.kind,
+        key=fact.key,
+        weight=fact.weight,
+        bindings=fact.bindings,
+        words=fact.words,
+        landmark=fact.key.startswith("decision") or is_landmark(fact.words),
+    )
+
+
+def is_landmark(words: str) -> bool:
+    """Whether `words` tell of a life event: a birth, a wedding, a new job, a death …"""
+    return _matches("life", words)
+
+
+def _event(exchange: Exchange) -> FoundFact | None:
+    """A landmark that no rule for facts found: the sentence itself, where it is a statement."""
+    language = detect_language(exchange.message, exchange.language)
+    message = parse(exchange.message, language)
+    if message.unsaid:
+        return None
+    for sentence in message.sentences:
+        stated = [clause for clause in sentence.clauses if clause.mood == "statement"]
+        if not stated or sentence.question:
+            continue
+        words = message.folded.original(stated[0].start, stated[-1].end).strip()
+        if (is_landmark(words) or is_event(words, "")) and not barred(words, exchange):
+            content = annotate(clipped(" ".join(words.split()), _EVENT_WORDS), language, exchange.at)
+            tags = ("significant_event",)
+            return FoundFact(content=content[:1].upper() + content[1:], words=words, tags=tags, landmark=True)
+    return None
+
+
+def agreed(exchange: Exchange) -> Iterator[FoundFact]:
+    """What the reply says was decided together: its sentences, marked with their source."""
+    for match in _SENTENCE.finditer(without_code(exchange.reply)[:LONGEST_CODE]):
+        words = match[0].strip()
+        if _matches("agreed", words) and not holds_secret(words) and not words.endswith("?"):
+            content = clipped(words, _EVENT_WORDS)
+            yield FoundFact(
+                content=content, words=words, speaker="assistant", tags=("decision",), landmark=True
+            )
+
+
+def code_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
+    """The code of both texts, verbatim, with who gave it."""
+    context = clipped(best_sentence(without_code(exchange.message)), 12)
+    bindings = (context,) if context and not holds_secret(context) else ()
+    found = {
+        piece: FoundFact(content=piece, type="code", bindings=bindings, words=piece, speaker=speaker)
+        for speaker, text in (("assistant", exchange.reply), ("user", exchange.message))
+        for piece in code_in(text)
+        if len(piece) <= LONGEST_CODE and not holds_secret(piece)
+    }
+    return tuple(found.values())[:PIECES]
+
+
+def type_of(exchange: Exchange, facts: tuple[FoundFact, ...]) -> ExchangeType:
+    """`code` where code is kept, `decision` where something was decided, else `chat`."""
+    if any(fact.type == "code" for fact in facts):
+        return "code"
+    decided = any(datum.kind == "important_decisions" for datum in exchange.critical)
+    keyed = any((fact.key or "").startswith("decision") or "decision" in fact.tags for fact in facts)
+    return "decision" if decided or keyed else "chat"
+
+
+def mood_of(exchange: Exchange) -> Mood | None:
+    """The strongest feeling that the user's message tells, neutral where the word lists know it."""
+    facts = understand(exchange.message, language=exchange.language, now=exchange.at).facts
+    felt = [fact for fact in facts if fact.kind == "emo"]
+    if not felt:
+        return None
+    fact = max(felt, key=lambda each: each.weight)
+    named = neutral_mood(fact.words)
+    topic = fact.key.partition(":")[2]
+    return Mood(name=named or topic, topic="" if topic == named else topic, intensity=fact.weight)
+
+
+def neutral_mood(words: str) -> str:
+    """The language-neutral name of the first mood that `words` tell; "" where none is known."""
+    folded = fold_word(words)
+    tables: list[dict[str, str]] = [vocabulary(language)["moods"] for language in LANGUAGES]
+    found = (
+        (match.start(), name)
+        for table in tables
+        for name, pattern in table.items()
+        if (match := re.search(rf"\b(?:{pattern})\b", folded))
+    )
+    return min(found, default=(0, ""))[1]
+
+
+def about_assistant(content: str) -> bool:
+    """Whether a fact is said of the assistant ("The assistant likes jazz")."""
+    return any(pattern.match(fold_word(content)) for pattern in _patterns("assistant"))
+
+
+def _matches(name: str, text: str) -> bool:
+    return any(pattern.search(fold_word(text)) for pattern in _patterns(name))
+
+
+def _patterns(name: str) -> Iterator[re.Pattern[str]]:
+    """A pattern of `language/judge` in each language: people mix them."""
+    return (compiled(word_lists(language, "language/judge")[name], language) for language in LANGUAGES)
