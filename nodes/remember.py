@@ -1,19 +1,22 @@
 """Closes the cycle durably: one write with reply, steps and the mark that formation is pending."""
 
+from dataclasses import replace
+
 from langchain_core.messages import RemoveMessage
 
-from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.records import CycleMessage
 from thoughtcycle.nodes.envelope import enveloped, flagged, role_of
 from thoughtcycle.nodes.redaction import redacted_state
 from thoughtcycle.nodes.state import StateUpdate
 from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.prompts.errors import NotAllowed
 
 
 async def remember(turn: Turn) -> StateUpdate:
     """Writes the reply as a variant of this execution and lets old messages leave the state.
 
-    What the user had erased for good in this turn leaves the state before it is saved.
+    What the user had erased for good in this turn, or beside it, leaves the state before it is saved. Raises
+    NotAllowed('user_forgotten').
     """
     cycle = turn.state.get("cycle_id")
     before = await turn.memory.final_mask(turn.user)  # once the cycle is closed the erasure may be complete
@@ -32,7 +35,10 @@ async def remember(turn: Turn) -> StateUpdate:
             shown=turn.state["briefing"]["shown"] if turn.state.get("briefing") else (),
         )
     told = await turn.outage_told()
-    gone = Mask((*before.traces, *(await turn.memory.final_mask(turn.user)).traces))
+    gone = await turn.memory.erased_since(turn.user, turn.at)
+    if gone is None:
+        raise NotAllowed("user_forgotten")
+    gone = replace(gone, traces=(*before.traces, *gone.traces))
     left = redacted_state(turn.state, gone) if gone else {}
     return {**left, "messages": [*left.get("messages", ()), *trimmed(turn), *told]}
 

@@ -181,6 +181,7 @@ def open_turn(state: State, runtime: Runtime[Any], services: Services, source: C
     if state.get("user_id") not in (None, context.user_id):
         raise NotAllowed("chat_of_another")
     thread, path, kept = _place()
+    _announce(thread, context.user_id, state.get("at"))
     chat = "/".join([thread, *path]) if thread else state.get("chat_id") or f"run-{new_id()}"
     execution = runtime.execution_info.checkpoint_id if runtime.execution_info else new_id()
     return Turn(
@@ -192,6 +193,13 @@ def open_turn(state: State, runtime: Runtime[Any], services: Services, source: C
         execution=execution,
         write=runtime.stream_writer,
     )
+
+
+def _announce(thread: str | None, user: str, at: str | None) -> None:
+    """Tells a saver of ours whose turn runs in the thread: the state of a graph around this one does not."""
+    late = getattr(get_config().get("configurable", {}).get(CHECKPOINTER), "late", None)
+    if late is not None and thread and at:
+        late.begun(thread, user, datetime.fromisoformat(at))
 
 
 def _place() -> tuple[str | None, list[str], bool]:

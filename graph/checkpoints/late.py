@@ -52,6 +52,13 @@ class Late:
         if self.scrub is not None:
             await self.scrub()
 
+    def begun(self, thread: str, user: str, at: datetime) -> None:
+        """A turn of `user`, which began at `at`, runs in `thread`."""
+        self._turns[thread] = user, at
+        self._turns.move_to_end(thread)
+        while len(self._turns) > MOST:
+            self._turns.popitem(last=False)
+
     def owner(self, thread: str, values: Mapping[str, Any]) -> str | None:
         """Whose a state is; that of a graph around ours belongs to whose turn runs in its thread."""
         known = self._turns.get(thread)
@@ -62,8 +69,5 @@ class Late:
         """Whose turn and when it began; the state of a graph around ours does not tell."""
         user, at = values.get("user_id"), values.get("at")
         if isinstance(user, str) and user and isinstance(at, str) and at:
-            self._turns[thread] = user, datetime.fromisoformat(at)
-            self._turns.move_to_end(thread)
-            while len(self._turns) > MOST:
-                self._turns.popitem(last=False)
+            self.begun(thread, user, datetime.fromisoformat(at))
         return self._turns.get(thread)

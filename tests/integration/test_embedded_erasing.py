@@ -134,15 +134,18 @@ async def test_a_thread_is_found_by_its_state_alone(embedded: Embedded, how: str
 async def test_an_incognito_turn_of_who_is_forgotten_meanwhile_leaves_no_thread(embedded: Embedded) -> None:
     memory, saver, say, graph = embedded
     await say("Meu nome é Zoroastro.", "told")
-    async for update in graph.astream(
+    stream = graph.astream(
         {"messages": [("user", "Qual é o meu nome?")]},
         {"configurable": {"thread_id": "unkept"}},
         context=Context(user_id="ana", language="pt", incognito=True),
         stream_mode="updates",
         durability="async",
-    ):
-        if "recall" in update:
-            assert (await forget_user(memory, saver, "ana")).left == {}
+    )
+    with pytest.raises(NotAllowed) as refused:
+        async for update in stream:
+            if "recall" in update:
+                assert (await forget_user(memory, saver, "ana")).left == {}
+    assert refused.value.code == "user_forgotten"
     assert await saver.athreads_of("ana") == []
     assert await stored(saver, "unkept") == "[]"
 
@@ -185,6 +188,34 @@ async def test_a_chat_within_a_graph_leaves_the_thread_that_others_share(embedde
     assert "Bom dia a todos" in left
     with pytest.raises(NotAllowed):
         await delete_chat(memory, saver, "bia", "1/katherine")
+
+
+@pytest.mark.spec("BY-9", "BY-10")
+@pytest.mark.parametrize("durability", ["async", "exit"])
+async def test_a_graph_around_an_incognito_turn_keeps_nothing_of_what_is_erased_meanwhile(
+    embedded: Embedded, durability: Durability
+) -> None:
+    memory, saver, say, _ = embedded
+    await say("Meu nome é Zoroastro.", "told")
+    (name,) = await memory.list("ana")
+    graph: Any = StateGraph(MessagesState, context_schema=Context)
+    graph.add_node("katherine", create_thought_cycle(memory=memory, mind=RuleMind()))
+    graph.add_node("part", lambda state: {"messages": [AIMessage("Até logo", id="parting")]})
+    graph.add_edge(START, "katherine")
+    graph.add_edge("katherine", "part")
+    around = graph.compile(checkpointer=saver)
+    async for _, update in around.astream(
+        {"messages": [HumanMessage("Zoroastro é o meu nome?")]},
+        {"configurable": {"thread_id": "1"}},
+        context=Context(user_id="ana", language="pt", incognito=True),
+        stream_mode="updates",
+        subgraphs=True,
+        durability=durability,
+    ):
+        if "recall" in update:  # the steps go on meanwhile
+            assert (await memory.erase("ana", [name.id])).left == ()
+    left = await stored(saver, "1")
+    assert "Até logo" in left and "oroastr" not in left
 
 
 @pytest.mark.spec("BY-5")
