@@ -16,6 +16,9 @@ PAUSE_SECONDS = 2.0
 MOST = 10_000
 """Memories whose counts may wait, of all users together; while the database is away, more are not counted."""
 
+_COUNTS = 20_000
+"""Counts that are kept at hand, of all users together."""
+
 
 class AccessCounter:
     """Counts that wait to be added to the stored ones. For one event loop."""
@@ -23,6 +26,8 @@ class AccessCounter:
     def __init__(self, storage: Storage, *, pause: float = PAUSE_SECONDS, most: int = MOST) -> None:
         self._storage, self._pause, self._most = storage, pause, most
         self._waiting: dict[str, dict[str, Access]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+        """Read lately, and counted on."""
         self._task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
         self._lock = asyncio.Lock()
@@ -37,6 +42,15 @@ class AccessCounter:
         self._add(user, dict.fromkeys(new, Access(count=1, last=at)))
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._behind())
+
+    async def about(self, user: str, ids: Sequence[str]) -> dict[str, int]:
+        """About how often these memories were found: other processes' searches are seen late."""
+        missing = [id for id in ids if (user, id) not in self._counts]
+        found = await self._storage.accesses(user, missing) if missing else {}
+        if len(self._counts) + len(missing) > _COUNTS:
+            self._counts.clear()
+        self._counts |= {(user, id): found[id].count if id in found else 0 for id in missing}
+        return {id: self._counts.get((user, id), 0) for id in ids}
 
     async def read(self, user: str, ids: Sequence[str]) -> dict[str, Access]:
         """The counts of these memories, what waits included; memories never found are left out."""

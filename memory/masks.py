@@ -33,6 +33,7 @@ class Masks:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._users: OrderedDict[str, _Known] = OrderedDict()
+        self._looks: dict[str, asyncio.Task[_Known]] = {}
         self._traces: OrderedDict[tuple[str, int], Trace] = OrderedDict()
         self._stones: OrderedDict[str, tuple[_Last, Sequence[Tombstone], bytes]] = OrderedDict()
 
@@ -71,6 +72,14 @@ class Masks:
         return known[1:]
 
     async def _known(self, user: str) -> "_Known":
+        """What the user's hidden memories are now; those who ask in the same moment look once."""
+        look = self._looks.get(user)
+        if look is None:
+            look = self._looks[user] = asyncio.create_task(self._look(user))
+        return await asyncio.shield(look)
+
+    async def _look(self, user: str) -> "_Known":
+        del self._looks[user]  # whoever asks from now on may have seen a later change
         rows = await self._storage.journal(user, limit=1)  # first: what comes later is looked at again
         last = tuple((row.number, row.at, row.memory) for row in rows)
         known = self._users.get(user)

@@ -9,11 +9,14 @@ from thoughtcycle.memory.masks import Masks
 from thoughtcycle.memory.messages import MessageIndex
 from thoughtcycle.memory.records import MessageVector
 from thoughtcycle.memory.shelf import BUDGET, Shelf
-from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage.base import CycleFeed, Storage
 from thoughtcycle.memory.words import digest
 
 _AT_ONCE = 256
 """Texts that are embedded and kept in one go; what was kept stays when a later one fails."""
+
+_FEW, _SHORT = 4, 8_000
+"""Cycles, and characters of them, that are taken in at once."""
 
 
 class MessageShelf(Shelf[MessageIndex]):
@@ -54,14 +57,25 @@ class MessageShelf(Shelf[MessageIndex]):
         return MessageIndex()
 
     async def _caught_up(self, user: str, index: MessageIndex) -> MessageIndex:
-        mask = await self._masks.of(user)
-        if mask != index.mask:
-            index = MessageIndex(mask)
         model = self._embeddings.name if self._embeddings is not None else None
-        feed = await self._storage.cycle_feed(user, index.number, model=model)
-        if feed.number < index.number:  # another file is in this one's place
+        mask, feed = await asyncio.gather(
+            self._masks.of(user), self._storage.cycle_feed(user, index.number, model=model)
+        )
+        if mask != index.mask or feed.number < index.number:  # less: another file is in this one's place
             index = MessageIndex(mask)
             feed = await self._storage.cycle_feed(user, 0, model=model)
-        if feed.number != index.number:
+        if feed.number == index.number:
+            return index
+        if _small(feed):
+            index.apply(feed)
+        else:
             await asyncio.to_thread(index.apply, feed)
         return index
+
+
+def _small(feed: CycleFeed) -> bool:
+    """Whether the index takes it in faster than another thread would begin."""
+    if len(feed.cycles) > _FEW:
+        return False
+    said = (len(message.text) for cycle in feed.cycles for message in (cycle.message, *cycle.replies))
+    return sum(said) < _SHORT

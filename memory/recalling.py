@@ -13,7 +13,7 @@ from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.facets import Filters
 from thoughtcycle.memory.ranking import FLOOR
 from thoughtcycle.memory.recipes import DEFAULT, recipe_of
-from thoughtcycle.memory.records import Access, Cycle, MemoryHit, MemoryRecord, MessageHit
+from thoughtcycle.memory.records import Cycle, MemoryHit, MemoryRecord, MessageHit
 from thoughtcycle.memory.searching import FACTS, LONGEST_QUERY, Look, Searching
 from thoughtcycle.prompts.errors import ThoughtcycleError
 
@@ -81,10 +81,9 @@ class Recalling(Searching):
         cycles, former, counts = await asyncio.gather(
             self._masked(user, list(dict.fromkeys(there))[:_JUDGED]),
             self._former(user, changed),
-            self._accesses.read(user, [hit.record.id for hit in hits]) if hits else _nothing(),
+            self._accesses.about(user, [hit.record.id for hit in hits]),
         )
-        accesses = {id: access.count for id, access in counts.items()}
-        return Recollection(hits, said, cycles, former, accesses)
+        return Recollection(hits, said, cycles, former, counts)
 
     def accessed(self, user: str, ids: Collection[str]) -> None:
         """Counts one access of each of these memories (LM-9), written behind."""
@@ -160,7 +159,3 @@ class Recalling(Searching):
 
 async def _none() -> list[MemoryHit]:
     return []
-
-
-async def _nothing() -> dict[str, Access]:
-    return {}

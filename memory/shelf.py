@@ -33,6 +33,9 @@ class _Slot(Generic[Index]):
     """Whether it is known to lack something."""
     nbytes: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    asked: int = 0
+    served: int = 0
+    """So many of those who asked found the index as it was after they had asked, or later."""
 
 
 class Shelf(ABC, Generic[Index]):
