@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -13,6 +13,8 @@ from thoughtcycle.cli.options import TEXTS, Json, put_json, reported
 if TYPE_CHECKING:
     from thoughtcycle.evals.measures import Report
     from thoughtcycle.memory.embedder import Embedder
+
+R = TypeVar("R")
 
 app = typer.Typer(help=TEXTS["help.eval"], no_args_is_help=True)
 
@@ -37,6 +39,18 @@ def prefeval(data: Data, as_json: Json = False, html: Html = None) -> None:
     from thoughtcycle.evals.prefeval import evaluate
 
     _print(evaluate, data, as_json, html)
+
+
+@app.command(help=TEXTS["help.economy"])
+@reported
+def economy(data: Data, as_json: Json = False) -> None:
+    from thoughtcycle.evals.economy import evaluate
+
+    report = _measured(evaluate, data)
+    if as_json:
+        put_json(report.as_json())
+    else:
+        typer.echo(report.as_text())
 
 
 @app.command(help=TEXTS["help.messages"])
@@ -92,21 +106,10 @@ def _print(
 ) -> None:
     """Evaluates; a page that could not be written is refused before, not after the minutes it takes."""
     from thoughtcycle.evals.page import page
-    from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
-    from thoughtcycle.mind.roles import ModelSettings
 
     if html is not None:
         check_writable(html)
-    embeddings = build_embeddings(ModelSettings())
-
-    async def run() -> "Report":
-        try:
-            return await evaluate(data, embeddings)
-        finally:
-            if isinstance(embeddings, NamedEmbeddings):
-                await embeddings.aclose()
-
-    report = asyncio.run(run())
+    report = _measured(evaluate, data)
     if html is not None:
         with new_file(html, replace=True) as file:
             file.write(page(report).encode())
@@ -114,3 +117,20 @@ def _print(
         put_json(report.as_json())
     else:
         typer.echo(report.as_text())
+
+
+def _measured(evaluate: "Callable[[Path, Embedder | None], Awaitable[R]]", data: Path) -> R:
+    """What the evaluation tells with the configured embeddings."""
+    from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
+    from thoughtcycle.mind.roles import ModelSettings
+
+    embeddings = build_embeddings(ModelSettings())
+
+    async def run() -> R:
+        try:
+            return await evaluate(data, embeddings)
+        finally:
+            if isinstance(embeddings, NamedEmbeddings):
+                await embeddings.aclose()
+
+    return asyncio.run(run())

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
+from thoughtcycle.cli import briefing as briefings
 from thoughtcycle.cli import chats, memories, reembed, users, work
 from thoughtcycle.cli import erasing as erasing  # adds its command to `memories`
 from thoughtcycle.cli import eval as evaluations
@@ -35,6 +36,7 @@ app.add_typer(evaluations.app, name="eval")
 app.add_typer(chats.app, name="chats")
 app.add_typer(users.app)
 app.add_typer(reembed.app)
+app.command("briefing", help=TEXTS["help.briefing"])(briefings.briefing)
 app.command("worker", help=TEXTS["help.worker"])(work.worker)
 app.add_typer(work.app, name="jobs")
 

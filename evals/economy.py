@@ -16,11 +16,11 @@ from thoughtcycle.memory.briefing import Brief, estimated
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.base import ActionCard, View
-from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.mind.prompting import ask_prompt, reply_prompt
 from thoughtcycle.nodes.actions.finish import Finish
 from thoughtcycle.nodes.actions.registry import discover
 from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.recall import query_of
 from thoughtcycle.nodes.router import DECIDE
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
@@ -158,7 +158,7 @@ async def _asked(
     told = []
     for question, _, evidence in it.questions:
         wanted = {messages[id] for id in evidence}
-        query = " ".join([question, *topics_of(question, "en")])
+        query = query_of(question, "en")
         row = await embeddings.aembed_query(query) if embeddings is not None else []
         view = View(message=question, now=now, language="en")
         full = turn_tokens(view, history, "")

@@ -12,12 +12,15 @@ from thoughtcycle.memory.likeness import likeness
 from thoughtcycle.memory.ranking import layered
 from thoughtcycle.memory.recalling import Recollection
 from thoughtcycle.memory.records import Layer, MemoryHit
+from thoughtcycle.memory.words import terms
 from thoughtcycle.prompts.loader import Texts
 
 IMPORTANT = 10
 """Old summaries of this chat are shown above this importance (SM-5)."""
 WORKING = 320
 """Characters of the working summary: 80 tokens (HM-2)."""
+WORDS, SAYING = 2, 1_000
+"""Words that an excerpt says at least, courtesies aside, in so many characters."""
 MEDIUM_PRIORITY, PROFILE_PRIORITY = 7.0, 6.0
 """As LM-6 has them."""
 
@@ -132,7 +135,8 @@ def excerpts(it: Material, frame: Texts) -> Iterator[tuple[bool, Item]]:
     """What was said, by relevance: whether here, which is always shown, or elsewhere."""
     for hit in it.found.messages:
         here = hit.chat == it.chat
-        if (here or it.smart) and hit.cycle not in it.window and hit.text.strip():
+        seen = (here or it.smart) and hit.cycle not in it.window
+        if seen and len(terms(hit.text[:SAYING])) >= WORDS:
             yield here, lines.of_message(hit, it.now, frame)
 
 

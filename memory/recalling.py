@@ -132,8 +132,8 @@ class Recalling(Searching):
         if task is None:
             task = self._warming[user] = asyncio.create_task(self._warm(user))
             task.add_done_callback(lambda _: self._warming.pop(user, None))
-        done, _ = await asyncio.wait({task}, timeout=patience)
-        return bool(done)
+        await asyncio.wait({task}, timeout=patience)
+        return self._talks.warm(user)
 
     async def _warm(self, user: str) -> None:
         try:

@@ -17,6 +17,7 @@ from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.state import Briefing, BriefSection, StateUpdate
 from thoughtcycle.nodes.turn import WORDS_ONLY, Turn, short_form
 from thoughtcycle.prompts.errors import ModelFailed, StorageFailed
+from thoughtcycle.prompts.loader import Language
 
 log = logging.getLogger(__name__)
 
@@ -75,14 +76,19 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
 
 async def gathered_for(turn: Turn) -> Material:
     """What the message brings to mind, by rules and one embedding; without that by words."""
-    query = windows.clip(turn.message, 2_000)
-    query = " ".join([query, *topics_of(query, turn.language)])
+    query = query_of(turn.message, turn.language)
     gather = partial(gathered, turn.memory, turn.user, turn.chat, query, plan_of(turn), now=turn.now())
     try:
         return await gather()
     except ModelFailed as failure:
         log.warning("recalling by words alone: %s", failure.code)
         return await gather(vector=WORDS_ONLY)
+
+
+def query_of(message: str, language: Language) -> str:
+    """What is looked for: the message, of a long one head and tail, with its topics."""
+    query = windows.clip(message, 2_000)
+    return " ".join([query, *topics_of(query, language)])
 
 
 def plan_of(turn: Turn) -> Plan:

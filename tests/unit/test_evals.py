@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from support.memories import WordEmbedder
 from thoughtcycle.cli.main import app
-from thoughtcycle.evals import funnel, locomo, prefeval
+from thoughtcycle.evals import economy, funnel, locomo, prefeval
 from thoughtcycle.evals.asking import Baseline, halves
 from thoughtcycle.evals.labels import Half
 from thoughtcycle.evals.locomo import Turn, exchanges
@@ -131,6 +131,20 @@ async def test_locomo_is_recorded_and_asked_through_the_memory(data: Path) -> No
     assert "single-hop" in report.as_text()
 
 
+@pytest.mark.spec("HM-12")
+async def test_the_economy_counts_tokens_and_evidence_per_budget(data: Path) -> None:
+    report = await economy.evaluate(data, WordEmbedder(), (10, 1_000))
+    groups = report.groups()
+    assert list(groups) == ["tune", "held out", "c1", "c2"]
+    small, large = groups["tune"].values()
+    assert (small.questions, small.any, small.briefing) == (2, 0.0, 0.0)
+    assert (large.any, large.briefing <= 1_000, large.turn > small.turn) == (1.0, True, True)
+    assert large.recall <= 1.0 and large.share > 0
+    assert "conversation" not in report.as_text() and "c1" in report.as_text()
+    told = report.as_json()["economy"]
+    assert told["c2"]["1000"]["questions"] == 2  # type: ignore[index]
+
+
 async def test_a_preference_said_twice_is_one_memory_for_both_questions(data: Path) -> None:
     report = await prefeval.evaluate(data / "prefeval", None)
     assert len({one.relevant for one in report.asked}) == 3
@@ -145,6 +159,8 @@ def test_the_command_prints_tables_and_json(data: Path, monkeypatch: pytest.Monk
     told = json.loads(run(app, ["eval", "prefeval", "--data", str(data / "prefeval"), "--json"]).stdout)
     assert told["scores"]["tune"]["all"]["questions"] == 2
     assert told["embeddings"] == "none"
+    told = json.loads(run(app, ["eval", "economy", "--data", str(data), "--json"]).stdout)
+    assert list(told["economy"]["held out"]) == ["500", "1000", "2000", "4000"]
 
 
 async def test_the_page_is_whole_and_loads_nothing(data: Path) -> None:

@@ -1,0 +1,140 @@
+"""A turn is given the right part of memory: of other chats only with smart context, of the hidden nothing."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.fake_openai import FakeOpenAI
+from support.graphs import Lab, lab
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.prompts.errors import StorageFailed
+
+HEAVY, TALK = "heavy", "talk"
+THEN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+async def briefing(cycle: Lab, text: str, thread: str = "t", **context: Any) -> Any:
+    """What a turn was given of memory."""
+    await cycle.say(text, thread, **context)
+    return (await cycle.graph.aget_state({"configurable": {"thread_id": thread}})).values["briefing"]
+
+
+async def heard(memory: Memory, chat: str, *texts: str) -> None:
+    for number, text in enumerate(texts):
+        at = THEN + timedelta(minutes=number)
+        await memory.record_cycle("ana", chat, text, "Certo, anotei esse detalhe.", at=at, channel="cli")
+
+
+@pytest.mark.spec("SM-6")
+async def test_the_toggle_governs_what_was_said_in_other_chats(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await heard(cycle.memory, "trabalho", "O projeto usa banco Postgres", "Gosto de CSS grid")
+        question = "Qual banco o projeto usa?"
+        assert "Postgres" not in (await briefing(cycle, question, "a"))["text"]
+        on = await briefing(cycle, question, "b", smart_context=True)
+        assert '2026-03-01 Pessoa: "O projeto usa banco Postgres"' in on["text"]
+        await cycle.memory.change_settings("ana", smart_context=True)
+        assert "Postgres" in (await briefing(cycle, question, "c"))["text"]
+        off = await briefing(cycle, question, "d", smart_context=False)
+        assert "Postgres" not in off["text"]
+
+
+@pytest.mark.spec("BY-10")
+async def test_incognito_reads_memory_and_counts_nothing(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        (saved,) = await cycle.memory.save("ana", [MemoryDraft(content="Odeia coentro", kind="pref")])
+        given = await briefing(cycle, "Posso usar coentro?", incognito=True)
+        assert "Odeia coentro" in given["text"]
+        assert await cycle.memory.accesses("ana", [saved.record.id]) == {}
+        await cycle.say("Posso usar coentro?", thread="seen")
+        assert (await cycle.memory.accesses("ana", [saved.record.id]))[saved.record.id].count >= 1
+
+
+@pytest.mark.spec("HM-11")
+async def test_the_reply_is_asked_for_in_the_order_promised(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    async with lab(tmp_path, fake_openai) as cycle:
+        await cycle.memory.save("ana", [MemoryDraft(content="Odeia coentro", kind="pref", key="taste")])
+        for number in range(4):
+            fake_openai.say("Finish", model=HEAVY)
+            fake_openai.say(f"A receita número {number} leva abóbora.", model=TALK)
+            await cycle.say(f"Quero a receita {number} com abóbora e coentro", language="pt")
+        prompt = [request for request in fake_openai.requests if request.model == TALK][-1].text("system")
+        marks = ("Você é Katherine", "- taste: Odeia coentro", "Dito antes nesta conversa:", "Agora:")
+        marks = (*marks, "Conversa recente:", "Use a memória com naturalidade")
+        places = [prompt.index(mark) for mark in marks]
+        assert places == sorted(places)
+
+
+@pytest.mark.spec("BY-9")
+async def test_what_is_deleted_within_the_turn_leaves_its_briefing(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with lab(tmp_path, fake_openai) as cycle:
+        await heard(cycle.memory, "antes", "Meu médico é o Dr. Zuza em Natal")
+        (saved,) = await cycle.memory.save(
+            "ana", [MemoryDraft(content="Médico: Dr. Zuza", bindings=("médico",))]
+        )
+        fake_openai.say("MemoryDelete", "Finish", model=HEAVY)
+        fake_openai.say(json.dumps([saved.record.id]), model="reason")
+        fake_openai.say("Apaguei.", "Feito.", model=TALK)
+        given = await briefing(cycle, "Esqueça meu médico.", smart_context=True, language="pt")
+        assert "Zuza" not in json.dumps(given, ensure_ascii=False)
+        last = [request for request in fake_openai.requests if request.model == TALK][-1].text("system")
+        assert "Zuza" not in last
+
+
+async def test_the_account_is_small_plain_json(tmp_path: Path) -> None:
+    async with lab(tmp_path, limits=Limits(briefing_tokens=2_000)) as cycle:
+        words = [f"A receita {number} de abóbora leva ingrediente{number} e sal" for number in range(60)]
+        await heard(cycle.memory, "cozinha", *words)
+        account = await briefing(cycle, "Qual receita de abóbora leva sal?", smart_context=True)
+        assert len(json.dumps(account)) < 20_000
+        assert account["tokens"] <= 2_000
+        assert {section["section"] for section in account["sections"]} == {"others"}
+        assert account["left_out"] == sum(section["left_out"] for section in account["sections"])
+
+
+async def test_the_compact_recipe_and_none_at_all_are_settings(tmp_path: Path) -> None:
+    async with lab(tmp_path, limits=Limits(briefing_recipe="compact", briefing_facts=1)) as cycle:
+        drafts = [MemoryDraft(content=f"Receita favorita {n}: abóbora", kind="pref") for n in range(3)]
+        await cycle.memory.save("ana", drafts)
+        given = await briefing(cycle, "receita de abóbora?")
+        assert len(given["shown"]) == 1
+        assert given["text"].startswith("[MEMÓRIA]\n- Receita")
+    async with lab(tmp_path, limits=Limits(briefing_facts=0)) as cycle:
+        assert (await briefing(cycle, "receita de abóbora?", "u"))["text"] == ""
+
+
+async def test_an_index_that_takes_long_is_ready_for_a_later_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with lab(tmp_path) as cycle:
+        await heard(cycle.memory, "trabalho", "O projeto usa banco Postgres")
+        found = await cycle.memory.recollect(
+            "ana", "banco do projeto", "x", memories=5, messages=9, patience=0.0
+        )
+        assert list(found.messages) == []
+        await cycle.memory.stop_warming()
+        found = await cycle.memory.recollect(
+            "ana", "banco do projeto", "trabalho", memories=5, messages=9, patience=0.0
+        )
+        assert [hit.text for hit in found.messages][:1] == ["O projeto usa banco Postgres"]
+
+
+async def test_a_database_that_is_away_while_the_index_is_made_harms_no_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with lab(tmp_path) as cycle:
+        await heard(cycle.memory, "trabalho", "O projeto usa banco Postgres")
+
+        async def away(*_: object, **__: object) -> None:
+            raise StorageFailed("storage_locked", path="x")
+
+        monkeypatch.setattr(cycle.memory._storage, "cycle_feed", away)
+        found = await cycle.memory.recollect("ana", "banco", "trabalho", memories=5, messages=9)
+        assert list(found.messages) == []
