@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,8 @@ from thoughtcycle.evals.asking import found_at, halves
 from thoughtcycle.evals.labels import HALVES, Half
 from thoughtcycle.evals.labels import load as labelled_messages
 from thoughtcycle.evals.locomo import load
-from thoughtcycle.evals.messages import NOW
-from thoughtcycle.memory.funnel import of_message
+from thoughtcycle.evals.messages import NOW, passes
 from thoughtcycle.mind.language.importance import features, points
-from thoughtcycle.mind.language.telling import telling
 from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
@@ -86,12 +83,6 @@ def sifted(language: Language, half: Half) -> Sifted:
         drop=len(drop),
         dropped=1 - sum(drop) / len(drop),
     )
-
-
-def passes(text: str, language: Language, now: datetime) -> bool:
-    """Whether a message of the user passes the funnel."""
-    told = telling(text, language, now)
-    return of_message(text, personal=told.personal, unsaid=told.unsaid or told.forgets).passed
 
 
 def wrong(language: Language) -> list[str]:

@@ -1,4 +1,4 @@
-"""Scores what the rules make of everyday messages: facts and moods, per half and category.
+"""Scores what the rules make of everyday messages: kept or dropped, facts, critical data, moods.
 
 Both halves are by the author of the labels, who wrote them before any rule read them: the tuned half may be
 looked at when rules are made, the held-out half is only ever scored.
@@ -11,6 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from thoughtcycle.evals.labels import HALVES, Half, Labelled, found, load
+from thoughtcycle.memory.funnel import of_message
+from thoughtcycle.memory.judgement import CriticalKind
+from thoughtcycle.mind.language.critical import critical_in
+from thoughtcycle.mind.language.telling import telling
 from thoughtcycle.mind.language.understanding import understand
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
@@ -46,6 +50,9 @@ class Reading:
     """(kind, text)."""
     mood: tuple[str, str] | None = None
     """(name, topic), folded."""
+    kept: bool = True
+    """Whether the funnel lets it pass."""
+    critical: frozenset[CriticalKind] = frozenset()
 
 
 Read = Callable[[str, Language], Reading]
@@ -58,9 +65,19 @@ def by_rules(text: str, language: Language) -> Reading:
     understood = understand(text, language=language, now=NOW)
     moods = [fact for fact in understood.facts if fact.kind == "emo"]
     return Reading(
+        kept=passes(text, language, NOW),
+        critical=frozenset(
+            datum.kind for datum in critical_in(text, language=language, now=NOW, cycle="labelled")
+        ),
         facts=tuple((fact.kind, fact.content) for fact in understood.facts),
         mood=(moods[0].content.lower(), moods[0].key.partition(":")[2]) if moods else None,
     )
+
+
+def passes(text: str, language: Language, now: datetime) -> bool:
+    """Whether a message of the user passes the funnel."""
+    told = telling(text, language, now)
+    return of_message(text, personal=told.personal, unsaid=told.unsaid or told.forgets).passed
 
 
 def score(messages: Iterable[Labelled], language: Language, read: Read = by_rules) -> Tallies:
@@ -77,7 +94,17 @@ def score(messages: Iterable[Labelled], language: Language, read: Read = by_rule
 def _tallied(message: Labelled, reading: Reading) -> Mapping[str, Tally]:
     right = [any(each.fits(*fact) for each in message.facts) for fact in reading.facts]
     told = list(found(message.facts, reading.facts))
+    keep, drop = message.keep is True, message.keep is False
+    critical = reading.critical
     return {
+        "kept": Tally(wanted=keep, found=keep and reading.kept),
+        "dropped": Tally(wanted=drop, found=drop and not reading.kept),
+        "critical": Tally(
+            len(critical),
+            len(critical & message.allowed),
+            len(message.critical),
+            len(critical & message.critical),
+        ),
         "facts": Tally(len(right), sum(right), len(told), sum(told)),
         "mood": _of_mood(message, reading),
     }
@@ -98,7 +125,16 @@ def _add(total: Tally, more: Tally) -> None:
     total.found += more.found
 
 
-MEASURES = ("facts", "mood")
+COLUMNS = (
+    ("kept", "kept", "recall"),
+    ("dropped", "dropped", "recall"),
+    *(
+        (f"{measure} {figure[0].upper()}", measure, figure)
+        for measure in ("facts", "critical", "mood")
+        for figure in ("precision", "recall")
+    ),
+)
+"""(heading, measure, figure): of what must be kept or dropped only the share that is."""
 
 
 def evaluate() -> dict[Language, dict[Half, Tallies]]:
@@ -124,11 +160,11 @@ def failures(language: Language, read: Read = by_rules) -> list[str]:
 
 
 def as_text(results: Mapping[Language, Mapping[Half, Tallies]]) -> str:
-    """One table per language and half: a line per category, precision and recall of each measure."""
+    """One table per language and half, a line per category: shares kept and dropped, then P and R."""
     blocks = []
     for language, halves in results.items():
         for half, tallies in halves.items():
-            head = "".join(f"{measure + ' P':>12}{measure + ' R':>12}" for measure in MEASURES)
+            head = "".join(f"{name:>12}" for name, _, _ in COLUMNS)
             lines = [f"{language + ' ' + half:<20}{head}"]
             for category in dict.fromkeys(category for category, _ in tallies):
                 if category != ALL:
@@ -138,8 +174,8 @@ def as_text(results: Mapping[Language, Mapping[Half, Tallies]]) -> str:
 
 
 def _line(category: str, tallies: Tallies) -> str:
-    shares = ((tallies[category, each].precision, tallies[category, each].recall) for each in MEASURES)
-    return f"{category:<20}" + "".join(f"{_shown(share):>12}" for pair in shares for share in pair)
+    shares = (getattr(tallies[category, measure], figure) for _, measure, figure in COLUMNS)
+    return f"{category:<20}" + "".join(f"{_shown(share):>12}" for share in shares)
 
 
 def _shown(share: float | None) -> str:

@@ -67,11 +67,35 @@ def test_facts_and_moods_are_counted() -> None:
     assert told["d", "facts"].precision is None
 
 
+def test_what_passes_and_what_is_critical_is_counted() -> None:
+    messages = [
+        labelled("c", "one", "any:x critical:goals"),
+        labelled("c", "two", "keep critical:limits?"),
+        labelled("c", "three", ""),
+        labelled("c", "four", ""),
+        labelled("c", "five", "either"),
+    ]
+    said = {
+        "one": Reading(kept=False, critical=frozenset({"financial_goals", "important_decisions"})),
+        "two": Reading(critical=frozenset({"configured_limits"})),
+        "three": Reading(),
+        "four": Reading(kept=False),
+        "five": Reading(),
+    }
+    told = score(messages, "en", lambda text, language: said[text])
+    assert (told[ALL, "kept"].recall, told[ALL, "dropped"].recall) == (1 / 2, 1 / 2)
+    critical = told[ALL, "critical"]
+    assert (critical.precision, critical.recall) == (2 / 3, 1.0)
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_rules_do_not_get_worse(language: Language) -> None:
-    told = score(load(language, "held_out"), language)[ALL, "facts"]
-    assert (told.precision or 0) >= 0.8
-    assert (told.recall or 0) >= 0.5
+    told = score(load(language, "held_out"), language)
+    assert (told[ALL, "facts"].precision or 0) >= 0.8
+    assert (told[ALL, "facts"].recall or 0) >= 0.5
+    assert (told[ALL, "kept"].recall or 0) >= 0.95
+    assert (told[ALL, "critical"].precision or 0) >= 0.9
+    assert (told[ALL, "critical"].recall or 0) >= 0.75
 
 
 def test_only_the_tuned_half_is_listed_when_it_fails() -> None:
