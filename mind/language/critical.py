@@ -17,10 +17,13 @@ from thoughtcycle.prompts.loader import Language, word_lists
 
 NEAR = 24
 """Folded characters behind "até" or "by" within which its date begins."""
+REACH = 600
+"""Folded characters that one datum takes in at most, from the beginning of its clause."""
 MOST = 200
 """Data of one message; nobody declares more."""
 
 _NOT_SAID = ("reported", "hypothetical")
+_MARKS = frozenset('"“”«»„')
 _MACRO = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -113,7 +116,7 @@ def _datum(
 
 
 def _merged(found: Iterator[_Found]) -> list[_Found]:
-    """One of several with the same kind that overlap: from the first one's start to the last one's end."""
+    """One of several with the same kind that overlap, as long as it is no longer than `REACH`."""
     kept: list[_Found] = []
     for one in found:
         same = next((place for place, each in enumerate(kept) if _overlap(each, one)), None)
@@ -125,7 +128,8 @@ def _merged(found: Iterator[_Found]) -> list[_Found]:
 
 
 def _overlap(one: _Found, other: _Found) -> bool:
-    return one.kind == other.kind and one.start < other.end and other.start < one.end
+    together = max(one.end, other.end) - min(one.start, other.start)
+    return one.kind == other.kind and one.start < other.end and other.start < one.end and together <= REACH
 
 
 def _in_sentence(
@@ -141,7 +145,7 @@ def _in_sentence(
         if (
             clause.mood in ("reported", "hypothetical")
             or clause.other_subject
-            or _quoted(text, clause, language)
+            or _quoted(message, clause, language)
         ):
             continue
         reach = _reach(sentence, place)
@@ -156,27 +160,36 @@ def _conditional(message: Message, sentence: Sentence, language: Language) -> _F
     first = sentence.clauses[0] if sentence.clauses else None
     if first is None or not _compiled(data["condition"], language).match(text, first.start, first.end):
         return None
-    told = _compiled(rf"(?<![\w]){data['told']}", language).search(text, first.end, sentence.end)
-    told = told or _compiled(rf"(?<=, ){data['told']}", language).search(text, first.start, sentence.end)
-    if told is None or any(char.isdigit() for char in text[first.start : told.start()]) is False:
+    end = min(sentence.end, first.start + REACH)
+    told = _compiled(rf"(?<!\w){data['told']}", language).search(text, first.start, end)
+    if told is None or not any(map(str.isdigit, text[first.start : told.start()])):
         return None
-    return _Found("configured_limits", first.start, sentence.end)
+    return _Found("configured_limits", first.start, end)
 
 
-def _quoted(text: str, clause: Clause, language: Language) -> bool:
-    """Whether what stands before the clause's colon says that it is somebody else's words."""
-    before = text[max(0, clause.start - 40) : clause.start].rstrip()
+def _quoted(message: Message, clause: Clause, language: Language) -> bool:
+    """Whether a quotation mark opens the clause, or what is before its colon says whose words follow."""
+    folded = message.folded
+    begin = folded.starts[clause.start] if clause.start < len(folded.starts) else 0
+    if folded.source[max(0, begin - 1) : begin] in _MARKS:
+        return True
+    before = folded.text[max(0, clause.start - 40) : clause.start].rstrip()
     return before.endswith(":") and bool(_compiled(_data(language)["quoting"], language).search(before))
 
 
 def _reach(sentence: Sentence, place: int) -> int:
     """The end of the clauses from this one on that are the user's own."""
-    end = sentence.clauses[place].end
+    clause = sentence.clauses[place]
+    return max([clause.end, *(later.end for later in _following(sentence, place))])
+
+
+def _following(sentence: Sentence, place: int) -> Iterator[Clause]:
+    """The clauses behind one, as long as they are the user's own and near."""
+    limit = sentence.clauses[place].start + REACH
     for later in sentence.clauses[place + 1 :]:
-        if later.mood in _NOT_SAID or later.other_subject:
-            break
-        end = later.end
-    return end
+        if later.mood in _NOT_SAID or later.other_subject or later.end > limit:
+            return
+        yield later
 
 
 def _kinds(
@@ -218,9 +231,7 @@ def _end(
     continues = compiled(word_lists(language, "language/clauses")["continues"], language)
     clause = sentence.clauses[place]
     end = clause.end
-    for later in sentence.clauses[place + 1 :]:
-        if later.mood in _NOT_SAID or later.other_subject:
-            break
+    for later in _following(sentence, place):
         goes_on = continues.match(text, later.start - len(later.lead), later.end)
         lacks = not any(clause.start <= one.start < end for one in measured)
         gives = any(later.start <= one.start < later.end for one in measured)

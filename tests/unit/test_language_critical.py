@@ -96,3 +96,28 @@ def test_the_words_decide_the_language() -> None:
 )
 def test_what_says_nothing(text: str) -> None:
     assert kinds(text, "pt") == set()
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("pt", "se o gasto com uber passar de 300 me avise", {"configured_limits"}),
+        ("pt", "vou começar", set()),
+        ("pt", '"decidi parar" é o nome da música', set()),
+        ("pt", "me avise se precisar de mais alguma coisa", set()),
+        ("pt", "quero juntar os dois PDFs", set()),
+        ("en", "my savings goal this year is $12k", {"financial_goals"}),
+        ("en", "if my uber spending goes over 300 let me know", {"configured_limits"}),
+        ("en", "personally I prefer stocks", {"declared_preferences"}),
+        ("en", "I will start the oven now", set()),
+        ("en", "I want to save this for later", set()),
+    ],
+)
+@pytest.mark.spec("CM-7")
+def test_what_only_looks_alike(language: Language, text: str, expected: set[str]) -> None:
+    assert kinds(text, language) == expected
+
+
+def test_a_datum_never_takes_in_a_whole_book() -> None:
+    book = "Decidi vender o carro e comprar uma bicicleta, e vou parar de dirigir, " * 300
+    assert all(len(datum.text) <= 700 for datum in critical_in(book, language="pt", now=SATURDAY, cycle="c"))
