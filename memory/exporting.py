@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Collection
 
+from thoughtcycle.memory.blotting import without_blanks
 from thoughtcycle.memory.branches import REASON
 from thoughtcycle.memory.chats import is_empty, titled
-from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.portable import (
     Line,
@@ -18,22 +19,25 @@ from thoughtcycle.memory.portable import (
     in_order,
     memory_line,
 )
+from thoughtcycle.memory.portable_sheets import conversation_line, own_line
 from thoughtcycle.memory.records import Status
+from thoughtcycle.memory.sheets import SheetKeeping
 
 _PAGE = 200
 """Records read at once."""
 _HIDDEN: tuple[Status, ...] = ("hidden",)
 
 
-class Exporting(Engine):
+class Exporting(SheetKeeping):
     """What leaves the memory as a file of the user's own."""
 
     async def export(self, user: str) -> AsyncIterator[Line]:
         """Everything of `user` as JSON objects, one per line of an export file (docs/export.md).
 
-        A header, each chat with its cycles, memories and former versions, the journal, and a last line that
-        counts them. Of hidden memories only that there are some: their words are blotted out everywhere.
-        What changes meanwhile may be in or not; a memory that does may come twice, the later line counts.
+        A header, each chat with its cycles, sheets, memories and former versions, the journal, and a last
+        line that counts them. Of hidden memories only that there are some: their words are blotted out
+        everywhere. What changes meanwhile may be in or not; a memory that does may come twice, the later line
+        counts.
         """
         hidden = await self._storage.listing(owned(user), _HIDDEN, limit=None, offset=0)
         mask = await self._masks.of(user)
@@ -42,6 +46,7 @@ class Exporting(Engine):
         yield header(user, self._clock())
         for part in (
             self._chats(user, mask),
+            self._sheets(user),
             self._memories(user, mask, secret),
             self._changes(user, mask, secret),
         ):
@@ -67,6 +72,20 @@ class Exporting(Engine):
                         told = True
                         yield cycle_line(mask.cycle(cycle))
             after = chats[-1].id
+
+    async def _sheets(self, user: str) -> AsyncIterator[Line]:
+        """What formation made, and what the user has set; what of it cannot be read is left out."""
+        offset = 0
+        while page := await self._storage.sheet_page(user, "conversation", limit=_PAGE, offset=offset):
+            for memory in await self._readable(user, page):
+                yield conversation_line(without_blanks(memory))
+            offset += len(page)
+        now = self._clock()
+        found = await self.sheets(user, None)
+        if found.profile.revision:
+            yield own_line(found.profile, now)
+        if found.settings.revision:
+            yield own_line(found.settings, now)
 
     async def _memories(self, user: str, mask: Mask, secret: set[str]) -> AsyncIterator[Line]:
         after = 0

@@ -22,6 +22,7 @@ from thoughtcycle.memory.portable import (
     to_cycle,
     to_memory,
 )
+from thoughtcycle.memory.portable_sheets import to_sheet
 from thoughtcycle.prompts.errors import InputRefused
 
 _CONVERSATIONS = re.compile(r"(.*/)?conversations(-\d+)?\.json")
@@ -32,6 +33,7 @@ _CHECKS: dict[str, Callable[[Line, str], Any]] = {
     "memory": lambda line, user: (to_memory(line, user), to_access(line)),
     "version": lambda line, user: (to_memory(line, user), to_access(line)),
     "change": to_change,
+    "sheet": to_sheet,
 }
 
 

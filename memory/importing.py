@@ -4,6 +4,7 @@ import asyncio
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.foreign import ForeignChat
@@ -24,10 +25,11 @@ class Importing(Transcript, Reimport):
         """Adds what the file at `path` holds to what is kept of `user`; what is there already stays as it is.
 
         The file is `export`'s (docs/export.md), or conversations.json of ChatGPT or Claude, or the zip that
-        holds it; these become chats whose cycles are still to be learned from. It is read twice, first to
-        see that it is whole; when an import was cut off, the same call goes on. Where ids of an export are
-        another user's, or the export is, the user gets ids of their own. Before anything is written it raises
-        InputRefused: 'import_unreadable', 'import_unknown', 'import_damaged', 'import_version'.
+        holds it; these become chats whose cycles are still to be learned from, unless the user has paused.
+        It is read twice, first to see that it is whole; when an import was cut off, the same call goes on.
+        Where ids of an export are another user's, or the export is, the user gets ids of their own. Before
+        anything is written it raises InputRefused: 'import_unreadable', 'import_unknown', 'import_damaged',
+        'import_version'.
         """
         owned(user)
         if await asyncio.to_thread(kind_of, path) == "own":
@@ -36,16 +38,18 @@ class Importing(Transcript, Reimport):
 
     async def _import_foreign(self, user: str, path: Path, progress: Progress) -> Imported:
         total = await asyncio.to_thread(lambda: sum(1 for _ in chats(path)))
-        done, seen = Imported(), 0
+        done, seen, formation = Imported(), 0, await self._learning(user)
         with closing(chats(path)) as found:
             while some := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
                 for chat in some:
-                    await self._take_foreign(user, chat, done)
+                    await self._take_foreign(user, chat, done, formation)
                     seen += 1
                     progress(seen, total)
         return done
 
-    async def _take_foreign(self, user: str, chat: ForeignChat, done: Imported) -> None:
+    async def _take_foreign(
+        self, user: str, chat: ForeignChat, done: Imported, formation: Literal["none", "pending"]
+    ) -> None:
         """Its exchanges as cycles, in their order; those that are there already are found again."""
         if not chat.exchanges:
             return
@@ -54,7 +58,13 @@ class Importing(Transcript, Reimport):
         there = await self._storage.links(user, id)
         for one in chat.exchanges:
             cycle = await self.record_cycle(
-                user, id, one.said, one.replied, at=one.at, channel=f"import:{chat.source}"
+                user,
+                id,
+                one.said,
+                one.replied,
+                at=one.at,
+                channel=f"import:{chat.source}",
+                formation=formation,
             )
             done.cycles += cycle.id not in there
         deleted = known.tip is None and there

@@ -15,6 +15,7 @@ from thoughtcycle.memory.changes import Keys, SavePlan, named, search_keys
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.facets import aware
+from thoughtcycle.memory.formed import UserSettings
 from thoughtcycle.memory.intents import Intent
 from thoughtcycle.memory.memory import Memory, Records
 from thoughtcycle.memory.records import (
@@ -27,6 +28,7 @@ from thoughtcycle.memory.records import (
     utc_now,
 )
 from thoughtcycle.memory.replay import Replay
+from thoughtcycle.memory.sheets import Sheets
 from thoughtcycle.memory.shelf import BUDGET
 from thoughtcycle.memory.spool import SPOOL_BYTES, Spool, database_name
 from thoughtcycle.memory.storage.base import Storage
@@ -233,6 +235,26 @@ class SpooledMemory(Memory):
             return intents.Hide(user=owned(user), at=at, ids=wanted, reason=reason, cycle=cycle), None
 
         return _done(await self._either(lambda: hiding(user, wanted, reason=reason, cycle=cycle), waits))
+
+    async def sheets(self, user: str, chat: str | None) -> Sheets:
+        """As ever; empty while the database is away."""
+        try:
+            if not self._unreadable:
+                return await super().sheets(user, chat)
+        except StorageFailed as failure:
+            if not self.lost(failure):
+                raise
+        return Sheets.empty(owned(user), chat, self._clock())
+
+    async def change_settings(self, user: str, **fields: Any) -> UserSettings:
+        """As ever; raises StorageFailed('memory_away') while the database is away: a setting never waits."""
+        try:
+            if not self._unreadable:
+                return await super().change_settings(user, **fields)
+        except StorageFailed as failure:
+            if not self.lost(failure):
+                raise
+        raise StorageFailed("memory_away")
 
     async def _either(
         self,

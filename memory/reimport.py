@@ -13,9 +13,12 @@ from thoughtcycle.memory.branches import live_path
 from thoughtcycle.memory.changes import Keys, search_keys, with_vectors
 from thoughtcycle.memory.chats import is_empty
 from thoughtcycle.memory.engine import Engine
+from thoughtcycle.memory.formed import ConversationMemory
 from thoughtcycle.memory.import_file import Contents, checked, line_at, lines
 from thoughtcycle.memory.portable import Line, to_access, to_change, to_chat, to_cycle, to_memory
+from thoughtcycle.memory.portable_sheets import moved_judgement, moved_sheet, to_sheet
 from thoughtcycle.memory.records import Access, JournalEntry, MemoryRecord, named_id
+from thoughtcycle.memory.sheet_loading import dumped, recounted
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.words import identity
 from thoughtcycle.prompts.errors import NotAllowed
@@ -35,6 +38,8 @@ class Imported:
     cycles: int = 0
     memories: int = 0
     changes: int = 0
+    sheets: int = 0
+    """Memories of chats, profile, settings."""
 
 
 @dataclass
@@ -78,6 +83,8 @@ class Reimport(Engine):
                     chat = []
                 if line["line"] in ("chat", "cycle"):
                     chat.append(moved(line, renamed))
+                if line["line"] == "sheet":
+                    done.sheets += await self._take_sheet(user, moved_sheet(line, renamed))
             for _, line in some:
                 if line["line"] in ("memory", "version") and (access := to_access(line)) is not None:
                     replay.found[renamed(line["_id"])] = access
@@ -117,6 +124,15 @@ class Reimport(Engine):
         if known.tip is None or (known.tip != chat.tip and known.tip in live_path(links, chat.tip)):
             await self._storage.adopt(chat.model_copy(update={"title": known.title or chat.title}))
             done.chats += known.tip is None
+
+    async def _take_sheet(self, user: str, line: Line) -> bool:
+        """Whether a sheet was added: one that is here, or went with its chat, stays as it is."""
+        name, at, record = to_sheet(line, user)
+        if name[0] == "conversation" and await self._storage.owner(name[1]) != user:
+            return False
+        if isinstance(record, ConversationMemory):
+            record = recounted(record)  # hidden words were counted
+        return await self._storage.put_sheet(user, name, dumped(record, 1), before=0, at=at)
 
     async def _take_changes(self, replay: _Replay, rows: Sequence[Line], done: Imported) -> None:
         """Repeats rows of the journal, one of each memory; those that are here already are left out."""
@@ -243,6 +259,8 @@ def moved(line: Line, renamed: Callable[[str], str]) -> Line:
         variants = [dict(variant, steps=_found(variant["steps"], renamed)) for variant in line["variants"]]
         progress = [[one[0], _found([one[1]], renamed)[0], one[2]] for one in line["progress"]]
         changed.update(variants=variants, progress=progress)
+    if changed.get("judgement") is not None:
+        changed["judgement"] = moved_judgement(changed["judgement"], renamed)
     return changed
 
 

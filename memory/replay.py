@@ -8,6 +8,7 @@ What happened in the database since then goes before it:
 - hiding a memory that says something else by now hides the version of then;
 - what a user said who was forgotten since is left out;
 - what says words that were erased since loses them;
+- of a cycle whose user has paused nothing is learned: during the outage nobody could ask;
 - what is no longer allowed (somebody else's chat, an unknown id) is left out.
 
 What is left out is logged by its kind; the words stay in the transcript.
@@ -112,7 +113,8 @@ class Replay(Memory):
         later = chat.tip not in (intent.cycle, cycle.parent) and chat.updated > intent.at
         names = ("execution", "messages", "steps", "at", "cut", "shown")
         variant = Variant(**{name: getattr(intent, name) for name in names})
-        await self._closed(intent.user, intent.cycle, variant, formation=intent.formation, tip=not later)
+        formation = await self._learning(intent.user) if intent.formation == "pending" else "none"
+        await self._closed(intent.user, intent.cycle, variant, formation=formation, tip=not later)
 
     async def _save(self, intent: intents.Save) -> None:
         gone = await self._erased_since(intent)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -52,6 +53,12 @@ class Sheets:
     profile: Profile
     settings: UserSettings
 
+    @classmethod
+    def empty(cls, user: str, chat: str | None, now: datetime) -> "Sheets":
+        """Those of somebody of whom nothing is known."""
+        conversation = conversation_of(None, user, chat, now) if chat is not None else None
+        return cls(conversation, profile_of(None, user), settings_of(None, user))
+
 
 class SheetKeeping(Engine):
     """Reads and writes sheets; hidden words are masked wherever something is read."""
@@ -91,8 +98,13 @@ class SheetKeeping(Engine):
         self, user: str, *, limit: int, offset: int = 0
     ) -> list[ConversationMemory]:
         """The memories of the user's chats, the last updated first; broken ones are left out and logged."""
-        mask, found = await self._masks.of(owned(user)), []
-        for sheet in await self._storage.sheet_page(user, "conversation", limit=limit, offset=offset):
+        page = await self._storage.sheet_page(owned(user), "conversation", limit=limit, offset=offset)
+        return await self._readable(user, page)
+
+    async def _readable(self, user: str, sheets: Sequence[Sheet]) -> list[ConversationMemory]:
+        """The memories of chats on these sheets."""
+        mask, found = await self._masks.of(user), []
+        for sheet in sheets:
             try:
                 known = conversation_of(sheet, user, sheet.id, self._clock())
             except SheetBroken as broken:

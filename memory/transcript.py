@@ -7,7 +7,7 @@ from typing import Literal
 
 from thoughtcycle.memory.branches import REASON, live_path, settled
 from thoughtcycle.memory.changes import Keys
-from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.records import (
     Conversation,
     Cycle,
@@ -17,6 +17,7 @@ from thoughtcycle.memory.records import (
     Variant,
     named_id,
 )
+from thoughtcycle.memory.sheets import SheetKeeping
 from thoughtcycle.memory.storage.base import Amended, Write
 from thoughtcycle.memory.words import digest, identity
 from thoughtcycle.prompts.errors import NotAllowed
@@ -25,7 +26,7 @@ _LATE = 100
 """Late cycles in a row behind which a chat goes on."""
 
 
-class Transcript(Engine):
+class Transcript(SheetKeeping):
     """Every exchange, kept once; only erasure redacts it (BY-1)."""
 
     async def claim_chat(self, user: str, chat: str) -> Conversation:
@@ -219,7 +220,12 @@ class Transcript(Engine):
         return list(stored.values())
 
     async def _cut(self, cycle: Cycle) -> None:
-        await self._storage.amend_cycle(cycle.user, cycle.id, partial(cut_off, at=self._clock()), tip=True)
+        change = partial(cut_off, at=self._clock(), formation=await self._learning(cycle.user))
+        await self._storage.amend_cycle(cycle.user, cycle.id, change, tip=True)
+
+    async def _learning(self, user: str) -> Literal["none", "pending"]:
+        """What becomes of a cycle: while the user has paused nothing is learned (BY-10)."""
+        return "none" if (await self.settings(user)).paused else "pending"
 
     async def _amend(
         self, user: str, cycle_id: str, change: Callable[[Cycle], Cycle], *, tip: bool
@@ -319,7 +325,7 @@ def closed(cycle: Cycle, *, variant: Variant, formation: Literal["none", "pendin
     )
 
 
-def cut_off(cycle: Cycle, *, at: datetime) -> Cycle:
+def cut_off(cycle: Cycle, *, at: datetime, formation: Literal["none", "pending"] = "pending") -> Cycle:
     """`cycle` closed with what was shown before it stopped; one that is closed stays as it is."""
     if cycle.closed:
         return cycle
@@ -330,4 +336,4 @@ def cut_off(cycle: Cycle, *, at: datetime) -> Cycle:
         at=at,
         cut=True,
     )
-    return closed(cycle, variant=variant, formation="pending")
+    return closed(cycle, variant=variant, formation=formation)

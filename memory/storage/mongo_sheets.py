@@ -62,7 +62,7 @@ async def _put(
 async def page(db: Database, user: str, kind: SheetKind, limit: int, offset: int) -> list[Sheet]:
     """See SheetStorage.sheet_page."""
     query = {"user_id": escaped(user), "kind": kind, "document": {"$ne": None}}
-    found = db.sheets.find(query).sort([("updated_at", -1), ("name", 1)]).skip(offset).limit(limit)
+    found = db.sheets.find(query).sort([("updated_at", -1), ("name", -1)]).skip(offset).limit(limit)
     return [_sheet(one) async for one in found]
 
 

@@ -14,11 +14,12 @@ _CHUNK = 200
 def sheets(db: sqlite3.Connection, user: str, names: Sequence[SheetName]) -> list[Sheet]:
     """See SheetStorage.sheets."""
     found: list[Sheet] = []
+    one = f"SELECT {_FIELDS} FROM sheets WHERE user = ? AND kind = ? AND id = ?"  # row values use no index
     for start in range(0, len(names), _CHUNK):
         some = names[start : start + _CHUNK]
-        marks = ", ".join(["(?, ?)"] * len(some))
-        query = f"SELECT {_FIELDS} FROM sheets WHERE user = ? AND (kind, id) IN (VALUES {marks})"
-        found += [_sheet(row) for row in db.execute(query, (user, *(part for name in some for part in name)))]
+        query = " UNION ALL ".join([one] * len(some))
+        values = [value for name in some for value in (user, *name)]
+        found += [_sheet(row) for row in db.execute(query, values)]
     return found
 
 
@@ -50,7 +51,7 @@ def page(db: sqlite3.Connection, user: str, kind: SheetKind, limit: int, offset:
     """See SheetStorage.sheet_page."""
     query = (
         f"SELECT {_FIELDS} FROM sheets WHERE user = ? AND kind = ? AND document IS NOT NULL "
-        "ORDER BY updated DESC, id LIMIT ? OFFSET ?"
+        "ORDER BY updated DESC, id DESC LIMIT ? OFFSET ?"
     )
     return [_sheet(row) for row in db.execute(query, (user, kind, limit, offset))]
 

@@ -378,3 +378,45 @@ async def test_what_waits_of_a_forgotten_user_does_not_arrive(tmp_path: Path) ->
         await memory.open_cycle("ana", "new", said("oi"), parent=None, channel="cli")
         await memory.save("ana", [MemoryDraft(content="Voltou")])
         assert [record.text for record in await memory.list("ana")] == ["Voltou"]
+
+
+@pytest.mark.spec("BY-10", "CM-8")
+@pytest.mark.parametrize("paused", [False, True])
+async def test_of_what_was_said_in_an_outage_nothing_is_learned_while_paused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paused: bool
+) -> None:
+    path = tmp_path / "m.db"
+    monkeypatch.setattr(outage, "FIRST_DELAY", 60)
+    async with spooled(f"sqlite:///{path}", tmp_path) as memory:
+        await memory.change_settings("ana", paused=paused)
+        with locked(path):
+            cycle = await memory.open_cycle("ana", "t", said("um", "1"), parent=None, channel="cli")
+            await memory.close_cycle("ana", cycle.id, execution="e", messages=[], steps=[])
+        assert await memory._try()
+        assert len(await memory.pending_cycles("ana", limit=9)) == (not paused)
+        assert len(await memory.conversation("ana", "t", limit=9)) == 1
+
+
+@pytest.mark.spec("CM-8")
+async def test_while_the_database_is_away_sheets_are_empty_and_settings_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outage, "FIRST_DELAY", 60)
+    async with spooled(f"sqlite:///{tmp_path}/m.db", tmp_path) as memory:
+        await memory.change_settings("ana", smart_context=True)
+
+        async def away(*_: object, **__: object) -> None:
+            raise StorageFailed("storage_unavailable", place="m.db")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(memory._storage, "sheets", away)
+            for _ in range(2):
+                seen = await memory.sheets("ana", "t")
+                assert seen.conversation is not None and seen.conversation.revision == 0
+                assert (seen.profile.entries, seen.settings.smart_context) == ((), None)
+                with pytest.raises(StorageFailed) as refused:
+                    await memory.change_settings("ana", smart_context=False)
+                assert refused.value.code == "memory_away"
+                assert memory.unreadable
+        assert await memory._try()
+        assert (await memory.sheets("ana", "t")).settings.smart_context

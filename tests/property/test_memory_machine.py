@@ -15,6 +15,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from support.memories import START
 from support.properties import SPEECH, USERS, QuickEmbedder, bindings, contents, drafts, said, texts
+from support.sheets import taken_in
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.erasure import is_sign
 from thoughtcycle.memory.masking import HIDDEN
@@ -93,6 +94,13 @@ class World:
             "found": sorted(found, key=repr),
             "by words": sorted((self._hit(user, hit) for hit in words), key=repr),
             "hidden": sorted(hidden, key=repr),
+            "sheets": [
+                *await self.memory.conversation_memories(user, limit=MOST),
+                await self.memory.sheets(user, f"chat of {user}"),
+                await self.memory.profile(user),
+                await self.memory.pending_cycles(user, limit=MOST),
+                (await self.memory.stats(user)).sheets,
+            ],
         }
 
     def _hit(self, user: str, hit: MemoryHit | MessageHit) -> tuple[object, ...]:
@@ -239,6 +247,24 @@ class TwoUsers(RuleBasedStateMachine):
         with pytest.raises(ThoughtcycleError):
             self.runner.run(memory.conversation(user, chat))
 
+    @rule(who=WHO)
+    def form(self, who: int) -> None:
+        """What was said is judged and goes into sheets; nobody else's."""
+        user, other = self.users[who], self.users[1 - who]
+        self.both(user, lambda memory, _: taken_in(memory, user), None, None)
+        memory = self.shared.memory
+        for sheet in self.runner.run(memory.conversation_memories(user, limit=MOST)):
+            with pytest.raises(ThoughtcycleError):
+                self.runner.run(memory.conversation_memory(other, sheet.chat_id))
+            with pytest.raises(ThoughtcycleError):
+                stolen = sheet.model_copy(update={"user_id": other})
+                self.runner.run(memory.keep_conversation_memory(stolen))
+
+    @rule(who=WHO, paused=st.booleans())
+    def set_something(self, who: int, paused: bool) -> None:
+        user = self.users[who]
+        self.both(user, lambda memory, on: memory.change_settings(user, paused=on), paused, paused)
+
     @rule(made=memories, guest=GUEST)
     def erase(self, made: Made, guest: bool) -> None:
         user = self._actor(made, guest)
@@ -312,7 +338,13 @@ class TwoUsers(RuleBasedStateMachine):
         assert not active & hidden.keys()
         shown = {record.current for record in records.values() if record.status not in ("hidden", "erased")}
         assert not shown & hidden.keys(), "a former version is in sight"
+        sheets = await memory.conversation_memories(user, limit=MOST)
+        told = [(one.summary, one.timestamp) for sheet in sheets for one in sheet.old_memory]
+        told += [(one.text, one.at) for sheet in sheets for one in sheet.critical_data]
+        told += [(one.value, one.updated) for one in (await memory.profile(user)).entries]
         for record in hidden.values():
+            old = [text for text, at in told if at <= record.updated]
+            assert not [part for text in old for part in text.split(HIDDEN) if says(record, part)]
             query, every = record.text, ("facts", "archived", "cycles")
             hits = await memory.search(user, query, limit=MOST, floor=0.0, include=every)
             then = await memory.search(user, query, limit=MOST, floor=0.0, at=record.valid_from)

@@ -107,3 +107,35 @@ def profile(told: Cycle, other: Cycle) -> Profile:
         ProfileEntry(key="canal", value="e-mail", confidence=0.7, cycles=(other.id,), **times),
     )
     return Profile(user="ana", entries=entries, moods=((told.id, Mood(name="feliz", topic="luna")),))
+
+
+async def taken_in(memory: Memory, user: str) -> None:
+    """Formation in small: what was said goes into judgement, memory of the chat and profile as it is."""
+    for cycle in await memory.pending_cycles(user, limit=3):
+        text, at = cycle.message.text, cycle.message.at
+        datum = CriticalDatum(kind="important_decisions", text=text, cycle=cycle.id, at=at)
+        found = Judgement(
+            importance=50, summary=text, facts=(FoundFact(content=text, words=text),), critical=(datum,)
+        )
+        await memory.form_cycle(user, cycle.id, judgement=found, marks=(), formation="done", expected=cycle)
+        known = await memory.conversation_memory(user, cycle.chat)
+        entry = OldCycle(
+            cycle_id=cycle.id, timestamp=at, summary=text, original_word_count=1, summary_word_count=1
+        )
+        made = {
+            "old_memory": (*known.old_memory, entry),
+            "critical_data": (*known.critical_data, datum),
+            "working": f"{known.working}\n{text}"[-300:],
+            "head": cycle.id,
+        }
+        await memory.keep_conversation_memory(known.model_copy(update=made))
+        habits = await memory.profile(user)
+        habit = ProfileEntry(
+            key=f"key {len(habits.entries)}",
+            value=text,
+            confidence=0.7,
+            cycles=(cycle.id,),
+            created=at,
+            updated=at,
+        )
+        await memory.keep_profile(habits.model_copy(update={"entries": (*habits.entries, habit)}))
