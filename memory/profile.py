@@ -63,11 +63,13 @@ def _changed(known: ProfileEntry, preference: Preference, cycle: str, at: dateti
     )
 
 
-def felt(profile: Profile, mood: Mood, cycle: str) -> Profile:
-    """The profile with the mood of a cycle; unchanged when that cycle's mood is known already."""
+def felt(profile: Profile, mood: Mood, cycle: str, at: datetime) -> Profile:
+    """The profile with the mood of a cycle that took place at `at`; unchanged when that cycle's mood is known already."""
     if any(known == cycle for known, _ in profile.moods):
         return profile
-    return profile.model_copy(update={"moods": (*profile.moods, (cycle, mood))[-MOODS:]})
+    return profile.model_copy(
+        update={"moods": (*profile.moods, (cycle, mood.model_copy(update={"at": at})))[-MOODS:]}
+    )
 
 
 def recurring(profile: Profile, mood: Mood, cycle: str, language: Language) -> MemoryDraft | None:

@@ -73,7 +73,7 @@ def test_a_clock_that_jumps_back_takes_no_time_away() -> None:
 def moody(*moods: tuple[str, str]) -> Profile:
     profile = Profile(user="u")
     for number, (name, topic) in enumerate(moods):
-        profile = felt(profile, Mood(name=name, topic=topic), f"c{number}")
+        profile = felt(profile, Mood(name=name, topic=topic), f"c{number}", AT)
     return profile
 
 
@@ -113,7 +113,8 @@ def test_the_pattern_keeps_its_key_when_it_comes_up_again_and_speaks_the_languag
 @pytest.mark.spec("HM-4")
 def test_a_cycle_is_felt_once_and_old_moods_leave() -> None:
     once = moody(("sad", "x"))
-    assert felt(once, Mood(name="sad", topic="x"), "c0") == once
+    assert felt(once, Mood(name="sad", topic="x"), "c0", AT) == once
+    assert once.moods[0][1].at == AT
     assert len(moody(*[("sad", "x")] * (MOODS + 5)).moods) == MOODS
 
 
