@@ -9,6 +9,7 @@ from datetime import datetime
 from thoughtcycle.memory.formed import Profile, ProfileEntry
 from thoughtcycle.memory.judgement import Mood
 from thoughtcycle.memory.marks import Preference
+from thoughtcycle.memory.mood_labels import mood_label
 from thoughtcycle.memory.records import MemoryDraft, Source
 from thoughtcycle.prompts.loader import Language, texts
 
@@ -64,7 +65,7 @@ def _changed(known: ProfileEntry, preference: Preference, cycle: str, at: dateti
 
 
 def felt(profile: Profile, mood: Mood, cycle: str, at: datetime) -> Profile:
-    """The profile with the mood of a cycle that took place at `at`; unchanged when that cycle's mood is known already."""
+    """The profile with the mood of a cycle that began at `at`; unchanged when it knows that cycle's mood."""
     if any(known == cycle for known, _ in profile.moods):
         return profile
     return profile.model_copy(
@@ -80,10 +81,8 @@ def recurring(profile: Profile, mood: Mood, cycle: str, language: Language) -> M
     same = [each for _, each in profile.moods if (each.name, each.topic) == (mood.name, mood.topic)]
     if not mood.topic or len(same) < RECURRING:
         return None
-    patterns = texts(language, "formation/patterns")
-    label = f"mood.{mood.name}"
-    name = patterns[label] if label in patterns else mood.name.replace("_", " ")
-    content = patterns.fill("recurring", mood=name, topic=mood.topic)
+    name = mood_label(mood.name, language)
+    content = texts(language, "formation/patterns").fill("recurring", mood=name, topic=mood.topic)
     return MemoryDraft(
         content=content[:1].upper() + content[1:],
         kind="emo",

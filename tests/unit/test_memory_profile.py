@@ -7,6 +7,7 @@ import pytest
 from thoughtcycle.memory.formed import Profile
 from thoughtcycle.memory.judgement import Mood
 from thoughtcycle.memory.marks import Preference
+from thoughtcycle.memory.mood_labels import mood_label
 from thoughtcycle.memory.profile import CYCLES, MOODS, felt, observed, recurring
 from thoughtcycle.mind.language.patterns import vocabulary
 from thoughtcycle.prompts.loader import LANGUAGES, texts
@@ -116,6 +117,14 @@ def test_a_cycle_is_felt_once_and_old_moods_leave() -> None:
     assert felt(once, Mood(name="sad", topic="x"), "c0", AT) == once
     assert once.moods[0][1].at == AT
     assert len(moody(*[("sad", "x")] * (MOODS + 5)).moods) == MOODS
+
+
+@pytest.mark.parametrize(
+    ("name", "pt", "en"),
+    [("in_love", "apaixonado", "in love"), ("anxious", "ansioso", "anxious"), ("zen", "zen", "zen")],
+)
+def test_a_mood_is_called_by_its_word(name: str, pt: str, en: str) -> None:
+    assert (mood_label(name, "pt"), mood_label(name, "en")) == (pt, en)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
