@@ -13,9 +13,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.erasing import bound
 from thoughtcycle.graph.settings import Settings, load_settings
+from thoughtcycle.graph.upkeep import create_worker
 from thoughtcycle.memory.outage import open_spooled
-from thoughtcycle.memory.upkeep import upkeep
-from thoughtcycle.memory.worker import Worker
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind
@@ -119,8 +118,8 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
             await memory.erase_due(grace)
         except StorageFailed as failure:
             log.warning("what is due is erased later: %s", failure.code)
-        # it closes what a crash left open, and erases what becomes due
-        worker = Worker(memory.queue, upkeep(memory, grace))
+        # it closes what a crash left open, erases what becomes due, understands what was said
+        worker = create_worker(services, grace)
         opening.push_async_callback(_stop, asyncio.create_task(worker.run(after=QUIET_SECONDS)))
         stack.push_async_exit(opening.pop_all())
     return Resources(settings, services, checkpointer)

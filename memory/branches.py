@@ -11,13 +11,18 @@ from thoughtcycle.memory.storage.base import Write
 REASON = "abandoned"
 
 
+def ordered_path(links: Mapping[str, str | None], tip: str | None) -> list[str]:
+    """The cycles from `tip` back along their parents, in this order."""
+    path: dict[str, None] = {}
+    while tip is not None and tip in links and tip not in path:
+        path[tip] = None
+        tip = links[tip]
+    return list(path)
+
+
 def live_path(links: Mapping[str, str | None], tip: str | None) -> set[str]:
     """The cycles from `tip` back along their parents."""
-    live: set[str] = set()
-    while tip is not None and tip in links and tip not in live:
-        live.add(tip)
-        tip = links[tip]
-    return live
+    return set(ordered_path(links, tip))
 
 
 def settled(

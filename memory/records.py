@@ -153,8 +153,8 @@ class Cycle(Frozen):
     progress: tuple[tuple[str, Step, CycleMessage | None], ...] = ()
     """What the running execution has shown so far: (execution, step, text). Emptied on closing."""
     variants: tuple[Variant, ...] = ()
-    formation: Literal["none", "pending", "done"] | None = None
-    """None while the cycle is open; `none`: nothing is learned from it."""
+    formation: Literal["none", "pending", "done", "failed"] | None = None
+    """None while the cycle is open; `none`: nothing is learned from it; `failed`: it was given up."""
     judgement: Judgement | None = None
     """What it is worth; None until formation has looked at its newest reply."""
     marks: tuple[LayerMark, ...] = ()

@@ -185,7 +185,7 @@ class SheetKeeping(Engine):
         *,
         judgement: Judgement | None,
         marks: Sequence[LayerMark],
-        formation: Literal["none", "pending", "done"],
+        formation: Literal["none", "pending", "done", "failed"],
         expected: Cycle,
     ) -> Cycle | None:
         """Stores what formation made of a closed cycle; None, and nothing changed, if its words are others.

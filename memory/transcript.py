@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal
 
-from thoughtcycle.memory.branches import REASON, live_path, settled
+from thoughtcycle.memory.branches import REASON, live_path, ordered_path, settled
 from thoughtcycle.memory.changes import Keys
 from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.records import (
@@ -170,6 +170,22 @@ class Transcript(SheetKeeping):
             formation=formation,
         )
         return await self._storage.append_cycle(cycle)
+
+    async def cycle(self, user: str, id: str) -> Cycle | None:
+        """One cycle, without the words of what the user has deleted; None when there is none of this id."""
+        found = await self._storage.cycle(owned(user), id)
+        return found and (await self._masks.of(user)).cycle(found)
+
+    async def cycles(self, user: str, ids: Sequence[str]) -> list[Cycle]:
+        """These cycles, in any order, without the words of what the user has deleted."""
+        found = await self._storage.cycles(owned(user), ids) if ids else []
+        mask = await self._masks.of(user)
+        return [mask.cycle(cycle) for cycle in found]
+
+    async def branch(self, user: str, chat: str) -> list[str]:
+        """Ids of the cycles on the chat's live branch, oldest first; reads the links of the whole chat."""
+        tip = (await self.claim_chat(user, chat)).tip
+        return ordered_path(await self._storage.links(user, chat), tip)[::-1]
 
     async def conversation(
         self, user: str, chat: str, *, limit: int = 2, tip: str | None = None

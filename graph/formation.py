@@ -1,0 +1,104 @@
+"""What is understood of a cycle behind its reply, step by step; only what the funnel passes is judged."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.mind.base import Mind
+from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.formation.age import age
+from thoughtcycle.nodes.formation.compress import compress
+from thoughtcycle.nodes.formation.finish import finish
+from thoughtcycle.nodes.formation.forming import Forming, open_forming
+from thoughtcycle.nodes.formation.judge import judge
+from thoughtcycle.nodes.formation.observe import observe
+from thoughtcycle.nodes.formation.reconcile import reconcile
+from thoughtcycle.nodes.formation.sift import sift
+from thoughtcycle.nodes.formation.state import (
+    FormationInput,
+    FormationOutput,
+    FormationState,
+    FormationUpdate,
+)
+from thoughtcycle.nodes.formation.summarise import summarise
+from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.nodes.services import Provider, Services
+from thoughtcycle.prompts.loader import Language
+
+NAME = "formation"
+
+Step = Callable[[Forming], Awaitable[FormationUpdate]]
+Builder = StateGraph[FormationState, Context, FormationInput, FormationOutput]
+Formation = CompiledStateGraph[FormationState, Context, FormationInput, FormationOutput]
+
+STEPS: tuple[tuple[str, Step], ...] = (
+    ("judge", judge),
+    ("reconcile", reconcile),
+    ("observe", observe),
+    ("age", age),
+    ("summarise", summarise),
+    ("compress", compress),
+    ("finish", finish),
+)
+"""In their order; each may be repeated."""
+
+
+class Node(Protocol):
+    """A step as LangGraph calls it."""
+
+    def __call__(self, state: FormationState, *, runtime: Runtime[Context]) -> Awaitable[FormationUpdate]:
+        """The partial update of one run of the step."""
+        ...
+
+
+def builder(provide: Provider) -> Builder:
+    """The uncompiled graph; `provide` gives the services whenever a step runs."""
+
+    def node(step: Step) -> Node:
+        async def run(state: FormationState, *, runtime: Runtime[Context]) -> FormationUpdate:
+            return await step(open_forming(state, runtime, await provide()))
+
+        return run
+
+    graph: Builder = StateGraph(
+        FormationState,
+        context_schema=Context,
+        input_schema=FormationInput,
+        output_schema=FormationOutput,
+    )
+    graph.add_node("sift", node(sift))
+    graph.add_edge(START, "sift")
+    graph.add_conditional_edges("sift", _after_sifting, ["judge", END])
+    for (name, step), following in zip(STEPS, [*(name for name, _ in STEPS[1:]), END], strict=True):
+        graph.add_node(name, node(step))
+        graph.add_edge(name, following)
+    return graph
+
+
+def _after_sifting(state: FormationState) -> str:
+    return END if state["done"] else "judge"
+
+
+def create_formation(
+    *,
+    memory: Memory,
+    mind: Mind,
+    limits: Limits | None = None,
+    single_user: str | None = None,
+    language: Language = "pt",
+) -> Formation:
+    """The compiled formation graph over an open memory and a mind.
+
+    Give it `{"cycle_id": …}`, or an empty id for the user's oldest cycle that waits, and a Context that names
+    the user. Every step can be repeated, so that a run that a crash ended is simply begun anew.
+    """
+    services = Services(memory, mind, limits or Limits(), single_user, language)
+
+    async def provide() -> Services:
+        return services
+
+    return builder(provide).compile(name=NAME)

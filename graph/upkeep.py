@@ -1,0 +1,87 @@
+"""What a worker does beside the database's own upkeep: it understands what was said and tends gardens."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from thoughtcycle.graph.formation import Formation, create_formation
+from thoughtcycle.graph.garden import GardenGraph, create_garden
+from thoughtcycle.memory.erasing import GRACE
+from thoughtcycle.memory.jobs import ATTEMPTS, Job, new_job
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.upkeep import upkeep
+from thoughtcycle.memory.worker import Kind, Told, Worker
+from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.services import Services
+from thoughtcycle.prompts.errors import StorageFailed
+
+FORM, GARDEN, GARDENS = "form", "garden", "gardens"
+GARDENS_EVERY = timedelta(days=1)
+USERS = 32
+"""Users with something to understand that are looked at in one go."""
+
+
+def create_worker(services: Services, grace: timedelta = GRACE, *, told: Told | None = None) -> Worker:
+    """A worker that also forms memories and tends gardens; see Worker for how it runs."""
+    memory = services.memory
+    return Worker(memory.queue, kinds(services, grace), told=told, look=lambda: put_forming(memory))
+
+
+def kinds(services: Services, grace: timedelta) -> Mapping[str, Kind]:
+    """`form` understands what a user said, `garden` tends one user's memories, `gardens` everybody's."""
+    memory = services.memory
+    formation = create_formation(
+        memory=memory, mind=services.mind, limits=services.limits, language=services.language
+    )
+    garden = create_garden(
+        memory=memory, mind=services.mind, limits=services.limits, language=services.language
+    )
+    return {
+        **upkeep(memory, grace),
+        FORM: Kind(lambda job: form(memory, formation, job)),
+        GARDEN: Kind(lambda job: tend(garden, job.user)),
+        GARDENS: Kind(lambda job: put_gardens(memory), every=GARDENS_EVERY),
+    }
+
+
+async def put_forming(memory: Memory) -> None:
+    """Puts a job for the oldest cycle of every user that is not understood yet: one after the other."""
+    for user in await memory.pending_users(limit=USERS):
+        for cycle in await memory.pending_cycles(user, limit=1):
+            due = memory.queue.clock()
+            await memory.queue.put(new_job(FORM, cycle.id, user=user, due=due, cycle=cycle.id))
+
+
+async def form(memory: Memory, formation: Formation, job: Job) -> None:
+    """Understands a cycle.
+
+    One that fails again and again, for another reason than the database, is left out with the last try, so
+    that it holds up nothing behind it; its dead letter tells of it, and retrying that tries it anew.
+    """
+    cycle = await memory.cycle(job.user, job.payload["cycle"])
+    if cycle is None:
+        return
+    if cycle.formation == "failed":
+        await memory.form_cycle(
+            job.user, cycle.id, judgement=None, marks=(), formation="pending", expected=cycle
+        )
+    try:
+        await formation.ainvoke({"cycle_id": cycle.id}, context=Context(user_id=job.user))
+    except StorageFailed:
+        raise
+    except Exception:  # whatever it was, it is raised again
+        if job.attempts >= ATTEMPTS:
+            await memory.form_cycle(
+                job.user, cycle.id, judgement=None, marks=(), formation="failed", expected=cycle
+            )
+        raise
+
+
+async def put_gardens(memory: Memory) -> None:
+    """Puts a job for the garden of every user."""
+    for user in await memory.users():
+        await memory.queue.put(new_job(GARDEN, user=user, due=memory.queue.clock()))
+
+
+async def tend(garden: GardenGraph, user: str) -> None:
+    """Tends one user's memories."""
+    await garden.ainvoke({"dry_run": False}, context=Context(user_id=user))

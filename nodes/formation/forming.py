@@ -1,0 +1,104 @@
+"""One step's view of a cycle that is being understood: state, user and services together."""
+
+import logging
+from dataclasses import dataclass
+
+from langgraph.runtime import Runtime
+
+from thoughtcycle.memory.judgement import Judgement
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import Cycle, MemoryRecord
+from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.volume import reply_text
+from thoughtcycle.memory.words import digest
+from thoughtcycle.mind.base import Mind
+from thoughtcycle.mind.language.detect import detect_language
+from thoughtcycle.nodes.context import Context, adapt, of_run
+from thoughtcycle.nodes.formation.exchange import Exchange
+from thoughtcycle.nodes.formation.state import FormationState
+from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.turn import WORDS_ONLY
+from thoughtcycle.prompts.errors import ModelFailed, NotAllowed
+from thoughtcycle.prompts.loader import LANGUAGES, Language
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Forming:
+    """What a step may look at and use."""
+
+    state: FormationState
+    context: Context
+    services: Services
+
+    @property
+    def memory(self) -> Memory:
+        """The engine."""
+        return self.services.memory
+
+    @property
+    def mind(self) -> Mind:
+        """Who is asked."""
+        return self.services.mind
+
+    @property
+    def user(self) -> str:
+        """Whose memory this is."""
+        return self.context.user_id
+
+    @property
+    def language(self) -> Language:
+        """The language of the exchange, settled by the first step."""
+        known = self.state.get("language")
+        return next((language for language in LANGUAGES if language == known), self.services.language)
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the exchange is worth; only behind the step that judges."""
+        return Judgement.model_validate(self.state["judgement"])
+
+    async def cycle(self) -> Cycle:
+        """The cycle, without the words of what the user has deleted.
+
+        Raises NotAllowed('cycle_unknown'), and Conflict when its words are others than those that the run
+        began with: it was answered anew, or something was deleted.
+        """
+        found = await self.memory.cycle(self.user, self.state["cycle_id"])
+        if found is None:
+            raise NotAllowed("cycle_unknown", id=repr(self.state["cycle_id"]))
+        if digest_of(found) != self.state["digest"]:
+            raise Conflict
+        return found
+
+    async def find(self, query: str, limit: int) -> list[MemoryRecord]:
+        """Active memories that speak of `query`; by words alone while the embedding model is out of reach."""
+        try:
+            hits = await self.memory.search(self.user, query, limit=limit, counted=False)
+        except ModelFailed as failure:
+            log.warning("searching by words alone: %s", failure.code)
+            hits = await self.memory.search(self.user, query, vector=WORDS_ONLY, limit=limit, counted=False)
+        return [hit.record for hit in hits if hit.record.status == "active"]
+
+
+def exchange_of(cycle: Cycle, forming: Forming) -> Exchange:
+    """The cycle's texts as they are judged; its language is that of the message."""
+    return Exchange(
+        cycle=cycle.id,
+        message=cycle.message.text,
+        reply=reply_text(cycle),
+        at=cycle.message.at,
+        language=detect_language(cycle.message.text, forming.services.language),
+        persona=forming.context.persona,
+    )
+
+
+def digest_of(cycle: Cycle) -> str:
+    """Equal for equal words of the user and of the newest reply."""
+    texts = [cycle.message.text, *(text.text for text in cycle.replies)]
+    return digest("\x1f".join(texts))
+
+
+def open_forming(state: FormationState, runtime: Runtime[Context], services: Services) -> Forming:
+    """The run as this step sees it; NotAllowed without a user."""
+    return Forming(state, of_run(runtime, adapt, services.single_user), services)

@@ -1,0 +1,39 @@
+"""Judges the exchange, once: by one model call where it passed the funnel, else by rules (SM-4, HM-4)."""
+
+from thoughtcycle.memory.judgement import Judgement
+from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.nodes.formation.forming import Forming, exchange_of
+from thoughtcycle.nodes.formation.judging import KNOWN, judged
+from thoughtcycle.nodes.formation.state import FormationUpdate
+from thoughtcycle.nodes.turn import short_form
+
+
+async def judge(forming: Forming) -> FormationUpdate:
+    """Stores the judgement on the cycle before anything is made of it: a repeated run asks no model.
+
+    Earlier cycles of the chat whose judgement is pending are judged again beside it (CM-8).
+    """
+    if forming.state.get("judgement") is not None and not forming.judgement.pending:
+        return {}
+    cycle = await forming.cycle()
+    made = await judge_cycle(forming, cycle)
+    return {"judgement": made.model_dump(mode="json")}
+
+
+async def judge_cycle(forming: Forming, cycle: Cycle) -> Judgement:
+    """The judgement of a cycle, stored with it. Raises Conflict when its words have changed meanwhile."""
+    exchange = exchange_of(cycle, forming)
+    known = await forming.find(cycle.message.text, KNOWN) if exchange.verdict.passed else []
+    made = await judged(forming.mind, exchange, [short_form(record) for record in known])
+    kept = await forming.memory.form_cycle(
+        forming.user,
+        cycle.id,
+        judgement=made,
+        marks=cycle.marks,
+        formation=cycle.formation if cycle.formation == "done" else "pending",
+        expected=cycle,
+    )
+    if kept is None:
+        raise Conflict
+    return made

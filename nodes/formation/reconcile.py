@@ -1,0 +1,120 @@
+"""Brings what an exchange told together with what is known: same, newer, or something of its own (HM-6)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from thoughtcycle.memory.judgement import FoundFact, Judgement
+from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
+from thoughtcycle.mind.language.reconciling import Relation, Told
+from thoughtcycle.mind.language.reconciling import reconcile as relate
+from thoughtcycle.nodes.formation.forming import Forming
+from thoughtcycle.nodes.formation.state import FormationUpdate
+from thoughtcycle.prompts.loader import Language
+
+NEAREST = 5
+"""Known memories that a fact is compared with: what it corrects is nearly always among the nearest three."""
+
+
+async def reconcile(forming: Forming) -> FormationUpdate:
+    """Saves, reinforces, merges or supersedes; repeating it changes nothing.
+
+    A cycle reinforces nothing that it told itself. What was deleted after it was said is not kept again.
+    """
+    cycle = await forming.cycle()
+    await reconcile_facts(forming, cycle, forming.judgement)
+    tip = (await forming.memory.claim_chat(forming.user, cycle.chat)).tip
+    if tip != cycle.id:  # what an abandoned branch told is hidden with it
+        await forming.memory.settle_branches(forming.user, cycle.chat, tip)
+    return {}
+
+
+async def reconcile_facts(forming: Forming, cycle: Cycle, judgement: Judgement) -> None:
+    """Brings all facts of a judgement together with what is known."""
+    for fact in judgement.facts:
+        await _settle(forming, cycle, fact, drafted(fact, cycle, judgement))
+
+
+async def _settle(forming: Forming, cycle: Cycle, fact: FoundFact, draft: MemoryDraft) -> None:
+    memory, user, said = forming.memory, forming.user, cycle.message.at
+    near = {record.id: record for record in await _nearest(forming, fact)}
+    relation = related(fact, near, forming.language)
+    target = near.get(relation.id or "")
+    if target is None:
+        await memory.save(user, [draft])
+    elif relation.relation == "same":
+        await _same(forming, cycle, draft, target, broader=relation.broader == "fact")
+    elif not _later(target, cycle, said):
+        return
+    elif fact.key is not None and fact.key == target.key:
+        await memory.save(user, [draft])
+    else:
+        await memory.update(
+            user,
+            target.id,
+            content=fact.content,
+            bindings=fact.bindings or None,
+            key=fact.key,
+            cycle=cycle.id,
+            words=fact.words,
+            said=said,
+        )
+
+
+def related(fact: FoundFact, near: Mapping[str, MemoryRecord], language: Language) -> Relation:
+    """What a fact is to the nearest memories: as the judge saw it, else by rules."""
+    if fact.same_as in near:
+        return Relation("same", fact.same_as)
+    if fact.replaces in near:
+        return Relation("newer", fact.replaces)
+    if fact.type != "text":
+        return Relation("unrelated")
+    known = [
+        Told(record.text, kind=record.kind, key=record.key, id=record.id)
+        for record in near.values()
+        if record.type == "text" and record.source.speaker == fact.speaker
+    ]
+    new = Told(fact.content, kind=fact.kind, key=fact.key, words=fact.words)
+    return relate(new, known, language)
+
+
+async def _same(
+    forming: Forming, cycle: Cycle, draft: MemoryDraft, target: MemoryRecord, *, broader: bool
+) -> None:
+    """Reinforces what says it already; where the new wording says more, that one is kept and takes it in."""
+    if target.source.cycle == cycle.id:
+        return
+    if not broader:
+        await forming.memory.reinforce(forming.user, target.id, cycle=cycle.id, said=cycle.message.at)
+        return
+    (saved,) = await forming.memory.save(forming.user, [draft])
+    if saved.record.status == "active" and saved.record.id != target.id:
+        await forming.memory.merge(forming.user, saved.record.id, target.id, cycle=cycle.id)
+
+
+def _later(target: MemoryRecord, cycle: Cycle, said: datetime) -> bool:
+    """Whether what this cycle told may take the place of `target`: not of its own, nor of what came after."""
+    return target.source.cycle != cycle.id and said >= target.valid_from
+
+
+async def _nearest(forming: Forming, fact: FoundFact) -> list[MemoryRecord]:
+    near = {record.id: record for record in await forming.find(fact.content, NEAREST)}
+    named = [id for id in (fact.same_as, fact.replaces) if id is not None and id not in near]
+    near |= {record.id: record for record in await forming.memory.active(forming.user, named)}
+    return list(near.values())
+
+
+def drafted(fact: FoundFact, cycle: Cycle, judgement: Judgement) -> MemoryDraft:
+    """The memory that a fact becomes; landmarks are episodic, everything else goes by its kind."""
+    return MemoryDraft(
+        content=fact.content,
+        type=fact.type,
+        kind=fact.kind,
+        key=fact.key,
+        bindings=fact.bindings,
+        tags=fact.tags,
+        layer="episodic" if fact.landmark else None,
+        importance=judgement.importance,
+        weight=fact.weight,
+        said=cycle.message.at,
+        source=Source(cycle=cycle.id, speaker=fact.speaker, words=fact.words),
+    )

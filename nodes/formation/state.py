@@ -1,0 +1,36 @@
+"""What one run of formation carries from step to step: ids and small plain JSON."""
+
+from typing import Any
+
+from typing_extensions import TypedDict
+
+
+class FormationInput(TypedDict):
+    """Which cycle is understood; empty: the user's oldest that waits."""
+
+    cycle_id: str
+
+
+class FormationState(FormationInput):
+    """The running state."""
+
+    digest: str
+    """Of the words that are judged: other words by now (a new reply, a deletion) are judged anew."""
+    language: str
+    dropped: str | None
+    """Why rules alone judge it (SM-2); None: it passed the funnel."""
+    judgement: dict[str, Any] | None
+    done: bool
+
+
+class FormationOutput(TypedDict):
+    """What a caller gets back."""
+
+    cycle_id: str
+    dropped: str | None
+    judgement: dict[str, Any] | None
+    done: bool
+
+
+FormationUpdate = dict[str, Any]
+"""A step's partial update."""

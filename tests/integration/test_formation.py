@@ -1,0 +1,165 @@
+"""Formation by rules, through the worker: what becomes of a chat, and that doing it again changes nothing."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.databases import new_database
+from support.memories import WordEmbedder
+from thoughtcycle.graph.formation import create_formation
+from thoughtcycle.graph.upkeep import create_worker
+from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import Cycle
+from thoughtcycle.mind.rules import RuleMind
+from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.services import Services
+from thoughtcycle.prompts.errors import NotAllowed
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+@pytest.fixture(params=["sqlite", "mongodb"])
+async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Memory]:
+    url = f"sqlite:///{tmp_path}/m.db"
+    if request.param == "mongodb":
+        url = new_database(request.getfixturevalue("mongodb_url"))
+    async with Memory.open(url, embeddings=WordEmbedder()) as opened:
+        yield opened
+        assert await problems(opened._storage, "ana") == []
+
+
+async def tell(memory: Memory, *said: str, chat: str = "c", since: int = 0) -> list[Cycle]:
+    return [
+        await memory.record_cycle(
+            "ana", chat, text, "Certo.", at=START + timedelta(hours=since + place), channel="test"
+        )
+        for place, text in enumerate(said)
+    ]
+
+
+async def form(memory: Memory) -> None:
+    await create_worker(Services(memory, RuleMind())).drain()
+
+
+async def state(memory: Memory) -> dict[str, Any]:
+    """Everything that formation makes."""
+    chat = await memory.conversation_memory("ana", "c")
+    return {
+        "memories": [record.model_dump() for record in await memory.list("ana")],
+        "chat": chat.model_dump(exclude={"revision", "updated_at"}),
+        "profile": (await memory.profile("ana")).model_dump(exclude={"revision"}),
+        "cycles": [cycle.model_dump() for cycle in await memory.conversation("ana", "c", limit=99)],
+    }
+
+
+SAID = (
+    "oi, tudo bem?",
+    "meu nome é Pedro e moro em Recife",
+    "Quero economizar R$ 5.000 até junho",
+    "prefiro falar por whatsapp de manhã",
+    "agora moro em Natal",
+)
+
+
+@pytest.mark.spec("SM-1")
+@pytest.mark.spec("HM-6")
+@pytest.mark.spec("CM-3")
+@pytest.mark.spec("CM-7")
+@pytest.mark.spec("LM-3")
+async def test_a_chat_becomes_memories_summaries_critical_data_and_a_profile(memory: Memory) -> None:
+    await tell(memory, *SAID)
+    await form(memory)
+    contents = {str(record.content): record for record in await memory.list("ana")}
+    assert {"Nome: Pedro", "Mora em Natal", "Quer economizar R$ 5.000 até junho"} <= contents.keys()
+    home = contents["Mora em Natal"]
+    assert home.valid_from == START + timedelta(hours=4) and home.source.words
+    assert [former.content for former in await memory.versions("ana", home.id)] == ["Mora em Recife"]
+    chat = await memory.conversation_memory("ana", "c")
+    assert len(chat.old_memory) == 3 and chat.total_cycles == 5
+    (goal,) = [one for one in chat.critical_data if one.kind == "financial_goals"]
+    assert goal.text == "Quero economizar R$ 5.000 até junho" and goal.values == ("5000", "2026-06")
+    profile = await memory.profile("ana")
+    assert {(entry.key, entry.value) for entry in profile.entries} == {
+        ("communication_preference", "whatsapp"),
+        ("time_preference", "morning"),
+    }
+
+
+@pytest.mark.spec("SM-2")
+@pytest.mark.spec("LM-6")
+async def test_what_the_funnel_drops_stays_in_the_transcript_and_becomes_no_memory(memory: Memory) -> None:
+    await tell(memory, "oi, tudo bem?", "o que é fotossíntese?")
+    await form(memory)
+    assert await memory.list("ana") == []
+    cycles = await memory.conversation("ana", "c")
+    assert [cycle.formation for cycle in cycles] == ["done", "done"]
+    assert [cycle.judgement and cycle.judgement.importance for cycle in cycles] == [0, 0]
+    layers = [[mark.layer for mark in cycle.marks] for cycle in cycles]
+    assert layers == [["short", "medium"], ["short", "medium"]]
+
+
+async def test_forming_again_changes_nothing(memory: Memory) -> None:
+    cycles = await tell(memory, *SAID)
+    await form(memory)
+    before = await state(memory)
+    for cycle in cycles:
+        await memory.form_cycle(
+            "ana", cycle.id, judgement=None, marks=(), formation="pending", expected=cycle
+        )
+    await form(memory)
+    assert await state(memory) == before
+
+
+@pytest.mark.spec("BY-9")
+async def test_what_was_deleted_is_not_learned_again(memory: Memory) -> None:
+    cycles = await tell(memory, "meu nome é Pedro e moro em Recife", "odeio coentro", "ok", "certo então")
+    await form(memory)
+    (home,) = [record for record in await memory.list("ana") if "Recife" in record.text]
+    await memory.hide("ana", [home.id])
+    await memory.form_cycle(
+        "ana", cycles[0].id, judgement=None, marks=(), formation="pending", expected=(await reread(memory))[0]
+    )
+    await form(memory)
+    assert not [record for record in await memory.list("ana") if "Recife" in record.text]
+    chat = await memory.conversation_memory("ana", "c")
+    assert "Recife" not in chat.model_dump_json()
+    await memory.erase("ana", [home.id])
+    assert "Recife" not in (await memory.conversation_memory("ana", "c")).model_dump_json()
+
+
+async def reread(memory: Memory) -> list[Cycle]:
+    return await memory.conversation("ana", "c", limit=99)
+
+
+@pytest.mark.spec("BY-10")
+async def test_a_user_who_pauses_is_not_analysed(memory: Memory) -> None:
+    await tell(memory, "moro em Recife")
+    await memory.change_settings("ana", paused=True)
+    await form(memory)
+    assert await memory.list("ana") == []
+    (cycle,) = await reread(memory)
+    assert cycle.formation == "none" and cycle.judgement is None
+
+
+@pytest.mark.spec("HM-4")
+async def test_a_mood_that_comes_back_becomes_one_memory(memory: Memory) -> None:
+    await tell(memory, *(f"{word} ansioso com o prazo" for word in ("estou", "continuo", "fiquei")), "oi!")
+    await form(memory)
+    patterns = [record for record in await memory.list("ana") if str(record.key).startswith("pattern:")]
+    assert len(patterns) == 1 and patterns[0].kind == "emo"
+
+
+@pytest.mark.spec("BY-5")
+async def test_formation_of_another_users_cycle_does_nothing(memory: Memory) -> None:
+    (cycle,) = await tell(memory, "moro em Recife")
+    graph = create_formation(memory=memory, mind=RuleMind())
+    done = await graph.ainvoke({"cycle_id": cycle.id}, context=Context(user_id="bia"))
+    assert done["done"] is True and await memory.list("bia") == []
+    with pytest.raises(NotAllowed):
+        await graph.ainvoke({"cycle_id": cycle.id}, context=Context())
+    (left,) = await reread(memory)
+    assert left.formation == "pending"
