@@ -15,11 +15,10 @@ from thoughtcycle.mind.prompting import clip
 from thoughtcycle.mind.rules import LONG
 from thoughtcycle.nodes.formation.answer import Answer, ByRules, facts_of, importance_of, mood_in
 from thoughtcycle.nodes.formation.exchange import Exchange
-from thoughtcycle.nodes.formation.rule_judge import code_facts, dropped, judged_by_rules
+from thoughtcycle.nodes.formation.rule_judge import FILE, code_facts, dropped, judged_by_rules
 from thoughtcycle.prompts.errors import ModelFailed
 from thoughtcycle.prompts.loader import texts
 
-FILE = "formation/judge"
 KNOWN = 8
 """Known memories that the judge is shown."""
 MESSAGE_TOKENS, REPLY_TOKENS, KNOWN_TOKENS = 1_300, 500, 60

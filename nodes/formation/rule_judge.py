@@ -18,8 +18,9 @@ from thoughtcycle.mind.language.summaries import WORDS, best_sentence, clipped, 
 from thoughtcycle.mind.language.understanding import understand
 from thoughtcycle.nodes.formation.code import code_in, without_code
 from thoughtcycle.nodes.formation.exchange import Exchange
-from thoughtcycle.prompts.loader import LANGUAGES, word_lists
+from thoughtcycle.prompts.loader import LANGUAGES, texts, word_lists
 
+FILE = "formation/judge"
 LONGEST_CODE = 20_000
 """Characters of a piece of code that is kept as a memory; the transcript has longer ones."""
 PIECES = 10
@@ -48,7 +49,12 @@ def judged_by_rules(exchange: Exchange) -> Judgement:
 
 
 def dropped(exchange: Exchange) -> Judgement:
-    """The judgement of an exchange that the funnel dropped: importance 0, a summary, what none may lose."""
+    """The judgement of an exchange that the funnel dropped: importance 0, a summary, what none may lose.
+
+    Of what the user does not want kept, nothing is told (BY-10).
+    """
+    if exchange.verdict.reason == "unsaid":
+        return Judgement(importance=0, summary=texts(exchange.language, FILE)["unsaid"])
     return Judgement(
         importance=0,
         summary=summary_by_rules(exchange),

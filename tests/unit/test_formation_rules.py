@@ -182,6 +182,20 @@ def test_what_was_dropped_has_importance_0_and_a_summary(message: str) -> None:
     assert found.summary
 
 
+@pytest.mark.spec("BY-10", "SM-2")
+@pytest.mark.parametrize(
+    ("message", "language", "summary"),
+    [
+        ("não guarde isso: estou grávida de 3 meses", "pt", "(A pessoa pediu para não guardar isto.)"),
+        ("don't remember this: I'm 3 months pregnant", "en", "(The person asked not to keep this.)"),
+        ("não lembre disso: decidi gastar R$ 500", "pt", "(A pessoa pediu para não guardar isto.)"),
+    ],
+)
+def test_of_what_shall_not_be_kept_nothing_is_told(message: str, language: str, summary: str) -> None:
+    found = dropped(exchange(message, "Certo: grávida de 3 meses.", language=language))
+    assert found == Judgement(importance=0, summary=summary)
+
+
 @pytest.mark.spec("CM-7", "SM-2")
 def test_what_holds_critical_data_always_passes() -> None:
     one = exchange("limite de 500 reais")
@@ -204,6 +218,6 @@ def test_a_summary_is_short_and_extractive() -> None:
 )
 def test_a_whole_book_is_judged_soon(unit: str) -> None:
     start = time.perf_counter()
-    found = judged(unit * (200_000 // len(unit)), unit * (200_000 // len(unit)))
+    found = judged(unit * (60_000 // len(unit)), unit * (60_000 // len(unit)))
     assert len(found.summary.split()) <= WORDS
     assert time.perf_counter() - start < 10
