@@ -12,6 +12,7 @@ import numpy as np
 from thoughtcycle.evals.asking import fresh_memory, halves
 from thoughtcycle.evals.locomo import Conversation, feed, load
 from thoughtcycle.memory.brief_gathering import Plan, gathered, made
+from thoughtcycle.memory.brief_sections import Material
 from thoughtcycle.memory.briefing import Brief, estimated
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.memory import Memory
@@ -157,7 +158,7 @@ async def _asked(
     )
     told = []
     for question, _, evidence in it.questions:
-        wanted = {messages[id] for id in evidence}
+        wanted = [messages[id] for id in evidence]
         query = query_of(question, "en")
         row = await embeddings.aembed_query(query) if embeddings is not None else []
         view = View(message=question, now=now, language="en")
@@ -167,12 +168,13 @@ async def _asked(
             vector = np.asarray(row, dtype=np.float32)
             material = await gathered(memory, it.name, NEW_CHAT, query, plan, now=now, vector=vector)
             brief = made(material, plan, "en")
+            present = evidence_in(brief, material)
             told.append(
                 Told(
                     conversation=it.name,
                     half=half,
                     budget=budget,
-                    evidence=len(wanted & shown(brief)) / len(wanted),
+                    evidence=fmean(not present.isdisjoint(turn) for turn in wanted),
                     briefing=brief.tokens,
                     turn=turn_tokens(view, brief.text, brief.session),
                     full=full,
@@ -181,9 +183,13 @@ async def _asked(
     return told
 
 
-def shown(brief: Brief) -> set[str]:
-    """Ids of the messages in a briefing."""
-    return {id for section in brief.sections for id, _, origin in section.shown if origin == "message"}
+def evidence_in(brief: Brief, material: Material) -> set[str]:
+    """Messages that a briefing shows, and cycles of which it has a summary or a memory made from them."""
+    items = [item for section in brief.sections for item in section.shown]
+    told = {id for id, _, origin in items if origin in ("message", "cycle")}
+    memories = set(brief.shown)
+    sources = {hit.record.source.cycle for hit in material.found.hits if hit.record.id in memories}
+    return told | {cycle for cycle in sources if cycle is not None}
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from thoughtcycle.evals.asking import Baseline, asked, found_at, fresh_memory, halves, some
 from thoughtcycle.evals.measures import Asked, Report
@@ -92,9 +92,18 @@ def exchanges(user: str, turns: tuple[Turn, ...]) -> Iterator[tuple[Turn | None,
         yield waiting, None
 
 
-async def feed(memory: Memory, conversation: Conversation) -> dict[str, str]:
-    """Records the conversation, a chat per session; turn → id of its message."""
-    messages: dict[str, str] = {}
+class Fed(NamedTuple):
+    """Where a turn is kept: ids."""
+
+    message: str
+    cycle: str
+
+
+async def feed(
+    memory: Memory, conversation: Conversation, *, formation: Literal["none", "pending"] = "none"
+) -> dict[str, Fed]:
+    """Records the conversation, a chat per session; turn → where it is kept."""
+    messages: dict[str, Fed] = {}
     for number, (moment, turns) in enumerate(conversation.sessions):
         for place, (one, other) in enumerate(exchanges(conversation.user, turns)):
             cycle = await memory.record_cycle(
@@ -106,12 +115,10 @@ async def feed(memory: Memory, conversation: Conversation) -> dict[str, str]:
                 channel="eval",
                 user_name=one.speaker if one else None,
                 reply_name=other.speaker if other else None,
-                formation="none",
+                formation=formation,
             )
-            messages |= {turn.id: said.id for turn, said in ((one, cycle.message),) if turn}
-            messages |= {
-                turn.id: said.id for turn, said in zip((other,), cycle.replies, strict=False) if turn
-            }
+            said = [(one, cycle.message), *zip((other,), cycle.replies, strict=False)]
+            messages |= {turn.id: Fed(message.id, cycle.id) for turn, message in said if turn}
     return messages
 
 
@@ -124,9 +131,9 @@ async def evaluate(path: Path, embeddings: Embedder | None) -> Report:
         for conversation in conversations:
             messages = await feed(memory, conversation)
             texts = {turn.id: turn.text for _, turns in conversation.sessions for turn in turns}
-            plain = Baseline({messages[id]: text for id, text in texts.items()})
+            plain = Baseline({messages[id].message: text for id, text in texts.items()})
             for question, category, evidence in conversation.questions:
-                relevant = frozenset(messages[id] for id in evidence)
+                relevant = frozenset(messages[id].message for id in evidence)
                 found = await asked(memory, embeddings, conversation.name, question, "cycles")
                 where = half[conversation.name]
                 answers.append(Asked(where, category, relevant, **found))

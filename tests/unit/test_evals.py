@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner
 
-from support.memories import WordEmbedder
+from support.memories import START, WordEmbedder, record
 from thoughtcycle.cli.main import app
 from thoughtcycle.evals import economy, funnel, locomo, prefeval
 from thoughtcycle.evals.asking import Baseline, halves
@@ -19,6 +19,10 @@ from thoughtcycle.evals.labels import Half
 from thoughtcycle.evals.locomo import Turn, exchanges
 from thoughtcycle.evals.measures import Asked, recall, reciprocal_rank, score, scores
 from thoughtcycle.evals.page import page
+from thoughtcycle.memory.brief_sections import Material
+from thoughtcycle.memory.briefing import briefed
+from thoughtcycle.memory.recalling import Recollection
+from thoughtcycle.memory.records import MemoryHit, Source
 from thoughtcycle.prompts.errors import InputRefused
 
 
@@ -143,6 +147,13 @@ async def test_the_economy_counts_tokens_and_evidence_per_budget(data: Path) -> 
     assert "conversation" not in report.as_text() and "c1" in report.as_text()
     told = report.as_json()["economy"]
     assert told["c2"]["1000"]["questions"] == 2  # type: ignore[index]
+
+
+def test_a_memory_made_from_a_turn_counts_as_its_evidence() -> None:
+    kept = MemoryHit(record=record("m", source=Source(cycle="k")), relevance=1.0, matched="")
+    material = Material(query="q", chat="c", now=START, found=Recollection(hits=[kept]))
+    assert economy.evidence_in(briefed(material, tokens=100, language="en"), material) == {"k"}
+    assert economy.evidence_in(briefed(material, tokens=5, language="en"), material) == set()
 
 
 async def test_a_preference_said_twice_is_one_memory_for_both_questions(data: Path) -> None:
