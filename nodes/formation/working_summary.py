@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from thoughtcycle.memory.judgement import Judgement
+from thoughtcycle.memory.mood_labels import mood_label
 from thoughtcycle.memory.volume import cut
 from thoughtcycle.mind.base import Mind, Question, Usage, View
 from thoughtcycle.mind.language.shortening import shorten
@@ -71,10 +72,11 @@ def working_by_rules(previous: str, exchanges: Sequence[Judgement], language: La
     told = [one.summary for one in exchanges if one.summary and one.importance > 0]
     state = shorten(told[-1], _STATE_WORDS) if told else ""
     mood = next((one.mood for one in reversed(exchanges) if one.mood), None)
+    feels = " – ".join(filter(None, (mood_label(mood.name, language), mood.topic))) if mood else ""
     parts = [
         f"{said['goal_label']}: {goal}" if goal else "",
         f"{said['state_label']}: {state}" if state else "",
-        f"{said['mood_label']}: {' – '.join(filter(None, (mood.name, mood.topic)))}" if mood else "",
+        f"{said['mood_label']}: {feels}" if feels else "",
     ]
     text = ". ".join(part.rstrip(". …") for part in parts if part)
     return within(cut(f"{text}." if text else previous, WORDS), TOKENS)

@@ -134,7 +134,7 @@ GOAL = CriticalDatum(kind="financial_goals", text="Quero economizar R$ 5.000 atÃ
 @pytest.mark.spec("HM-2")
 def test_the_working_summary_by_rules_has_goal_state_and_mood() -> None:
     first = judged("Perguntou por investimentos.", critical=(GOAL,)).model_copy(
-        update={"mood": Mood(name="ansioso", topic="dinheiro")}
+        update={"mood": Mood(name="anxious", topic="dinheiro")}
     )
     text = working_by_rules("", [first, judged("Comparou CDB e tesouro.")], "pt")
     assert (
