@@ -11,8 +11,6 @@ import Stemmer
 from thoughtcycle.mind.language.fold import Folded, fold
 from thoughtcycle.prompts.loader import Language, word_lists
 
-LONGEST = 8
-"""Words of a phrase."""
 _SHORT = 4
 """Letters of a word without meaning of its own up to which it counts only as it stands."""
 Phrase = tuple[str, ...]
@@ -41,6 +39,8 @@ class Lexicon:
 
     exact: Mapping[Phrase, Entry]
     stems: Mapping[Phrase, Entry]
+    reach: Mapping[str, int]
+    """First word of phrases, or its stem → words of the longest of them."""
     kinds: Mapping[str, frozenset[str]]
     """Concept → the broader ones that cover it."""
     opposites: frozenset[frozenset[str]]
@@ -57,6 +57,10 @@ class Lexicon:
     attitudes: frozenset[str]
     """Concepts of which the general case says more ("likes fruit"); elsewhere the single one does."""
     ordered: frozenset[str]
+
+    def longest(self, word: str, language: Language) -> int:
+        """Words of the longest phrase that may begin with a word."""
+        return max(self.reach.get(word, 1), self.reach.get(stem(word, language), 1))
 
     def entry(self, words: Phrase, language: Language) -> Entry | None:
         """What a phrase does: as it stands, else by its stems."""
@@ -118,8 +122,8 @@ def lexicon(language: Language) -> Lexicon:
         for form in _forms(words, endings):
             exact.setdefault(form, entry)
     by_stems: dict[Phrase, Entry] = {}
-    for words, entry in sorted(exact.items(), key=lambda item: item[1].role in ("light", "negator")):
-        if entry.role not in ("light", "negator") or len("".join(words)) > _SHORT:
+    for words, entry in exact.items():
+        if entry.role not in ("light", "negator"):  # "sabe" is not "sábado": these count as they stand
             by_stems.setdefault(stems(words, language), entry)
 
     def concept(word: str) -> str:
@@ -133,7 +137,11 @@ def lexicon(language: Language) -> Lexicon:
             name = concept(narrow)
             kinds[name] = kinds.get(name, frozenset()) | {broad}
             by_stems.setdefault(stems(phrase(narrow, language), language), Entry("concept", name))
+    reach: dict[str, int] = {}
+    for words in (*exact, *by_stems):
+        reach[words[0]] = max(len(words), reach.get(words[0], 1))
     return Lexicon(
+        reach=reach,
         exact=exact,
         stems=by_stems,
         kinds=kinds,

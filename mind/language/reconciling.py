@@ -46,7 +46,10 @@ def reconcile(fact: Told, candidates: Sequence[Told], language: Language) -> Rel
     words = lexicon(language)
     said = statement(fact.content, language)
     known = [(each, statement(each.content, language)) for each in candidates]
+    changes = statement(fact.words, language).changes
     for each, old in known:
+        if changes and said.set != old.set:
+            continue
         if broader := same(said, old, words):
             return Relation("same", each.id, broader)
     for each, _ in known:
@@ -137,8 +140,9 @@ def contradicts(fact: Statement, known: Statement, words: Lexicon) -> bool:
         return fact.set == known.set and len(fact.set - words.ordered) == 2
     if fact.negative != known.negative:
         return _about_the_same(fact, known, words)
-    if fact.set == known.set:
-        types = [{kind for kind, _ in each.values} for each in (fact, known)]
+    types = [{kind for kind, _ in each.values} for each in (fact, known)]
+    one, other = (each.set - words.filler if each.values else each.set for each in (fact, known))
+    if one == other and (one or fact.set == known.set):
         return bool(types[0] & types[1]) and fact.values != known.values
     return _other_value(fact, known, words)
 
@@ -199,6 +203,9 @@ def _overlap(said: Statement, old: Statement, counts: Counter[str], words: Lexic
     siblings = not denied and _siblings(mine - theirs, theirs - mine, words)
     whole = denied and said.ends and common == mine
     if not common - words.generic and not siblings and not whole:
+        return 0.0
+    most = 2 * len(common) > len(mine) or mine - theirs <= said.proper
+    if not denied and ((not siblings and not most) or not theirs & words.attitudes <= mine):
         return 0.0
     return sum((0.3 if each in words.generic else 1.0) / counts[each] for each in common) + 0.5 * siblings
 

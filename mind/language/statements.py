@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from thoughtcycle.mind.language.dates import amounts, mentions
 from thoughtcycle.mind.language.fold import Folded, fold
-from thoughtcycle.mind.language.lexicon import LONGEST, Entry, Lexicon, Phrase, lexicon, stem, tokens
+from thoughtcycle.mind.language.lexicon import Entry, Lexicon, Phrase, lexicon, stem, tokens
 from thoughtcycle.prompts.loader import Language, word_lists
 
 READ = 600
@@ -175,7 +175,8 @@ class _Reader:
 
     def _entries(self, at: int) -> Iterator[tuple[int, Entry]]:
         """The entries that begin at a place, the longest first."""
-        for size in range(LONGEST, 0, -1):
+        longest = self.known.longest(self.words[at].word, self.language)
+        for size in range(longest, 0, -1):
             phrase = self._phrase(at, size)
             entry = self.known.entry(phrase, self.language) if phrase else None
             if entry and not (entry.role == "means" and size > 1 and self._goes_on(at + size)):
