@@ -1,7 +1,7 @@
 """Stored sheets as records and back: what is wrong in one is told, wrong word counts are put right (pure)."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from thoughtcycle.memory.formed import ConversationMemory, Profile, UserSettings
 from thoughtcycle.memory.kinds import Frozen
+from thoughtcycle.memory.records import Cycle
 from thoughtcycle.memory.storage.sheet_port import Sheet
-from thoughtcycle.memory.words import word_count
+from thoughtcycle.memory.volume import counted
 from thoughtcycle.prompts.errors import StorageFailed
 
 R = TypeVar("R", ConversationMemory, Profile, UserSettings)
@@ -110,27 +111,15 @@ def dumped(sheet: Frozen, revision: int) -> str:
     return sheet.model_copy(update={"revision": revision}).model_dump_json()
 
 
-def recounted(memory: ConversationMemory, recent: int | None = None) -> ConversationMemory:
-    """`memory` with the word counts of its texts (CM-8); `recent` are the words of its recent cycles.
+def recounted(memory: ConversationMemory, recent: Iterable[Cycle] | None = None) -> ConversationMemory:
+    """`memory` with the word counts of its texts (CM-8); `recent` are the cycles of its recent memory.
 
     Without these the total stays, if it can be right.
     """
-    old = tuple(
-        one if one.summary_word_count == words else one.model_copy(update={"summary_word_count": words})
-        for one in memory.old_memory
-        for words in (word_count(one.summary),)
-    )
-    periods = tuple(
-        one if one.word_count == words else one.model_copy(update={"word_count": words})
-        for one in memory.periods
-        for words in (word_count(one.summary),)
-    )
-    own = sum(one.summary_word_count for one in old) + sum(one.word_count for one in periods)
-    own += word_count(memory.working)
-    total = max(memory.total_word_count, own) if recent is None else own + recent
-    if (old, periods, total) == (memory.old_memory, memory.periods, memory.total_word_count):
-        return memory
-    return memory.model_copy(update={"old_memory": old, "periods": periods, "total_word_count": total})
+    right = counted(memory, recent or ())
+    if recent is None and right.total_word_count < memory.total_word_count:
+        return right.model_copy(update={"total_word_count": memory.total_word_count})
+    return right
 
 
 def without_cycles(profile: Profile, cycles: Collection[str]) -> Profile:

@@ -28,7 +28,6 @@ from thoughtcycle.memory.sheet_loading import (
 from thoughtcycle.memory.sheet_masking import masked, suspects, unmasked
 from thoughtcycle.memory.storage.base import Conflict
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetName
-from thoughtcycle.memory.words import word_count
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 log = logging.getLogger(__name__)
@@ -220,10 +219,9 @@ class SheetKeeping(Engine):
     async def _raw_conversation(self, user: str, chat: str) -> ConversationMemory:
         sheet = await self._sheet(user, ("conversation", chat))
         stored = conversation_of(sheet, user, chat, self._clock())
-        if stored.head is None:
-            return recounted(stored, 0)
-        recent = await self._storage.path(user, chat, stored.head, limit=_RECENT)
-        return recounted(stored, sum(map(words_of, recent)))
+        head = stored.head
+        recent = await self._storage.path(user, chat, head, limit=_RECENT) if head is not None else []
+        return recounted(stored, recent)
 
     async def _raw_profile(self, user: str) -> Profile:
         return profile_of(await self._sheet(user, PROFILE), user)
@@ -250,11 +248,6 @@ class SheetKeeping(Engine):
         except SheetBroken as broken:
             log.warning("a stored sheet cannot be used: %s", broken.cause)
             return read(None, user)
-
-
-def words_of(cycle: Cycle) -> int:
-    """How many words were said in a cycle."""
-    return word_count(cycle.message.text) + sum(word_count(reply.text) for reply in cycle.replies)
 
 
 def _words(cycle: Cycle) -> tuple[Any, ...]:

@@ -41,11 +41,6 @@ def identity(type: str, content: Any) -> str:
     return hashlib.sha256(f"{type}\x1f{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def word_count(text: str) -> int:
-    """How many words a text has, as people count them: what stands between spaces."""
-    return len(text.split())
-
-
 def digest(text: str) -> str:
     """Equal for equal texts only."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
