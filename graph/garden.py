@@ -1,4 +1,4 @@
-"""Upkeep of what is kept: merge -> archive."""
+"""Upkeep of what is kept: merge -> archive -> condense."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -13,6 +13,7 @@ from thoughtcycle.memory.records import utc_now
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.garden.archive import archive
+from thoughtcycle.nodes.garden.condense import condense
 from thoughtcycle.nodes.garden.merge import merge
 from thoughtcycle.nodes.garden.state import GardenInput, GardenOutput, GardenState, GardenUpdate
 from thoughtcycle.nodes.garden.tending import Garden, open_garden
@@ -26,7 +27,7 @@ Step = Callable[[Garden], Awaitable[GardenUpdate]]
 Builder = StateGraph[GardenState, Context, GardenInput, GardenOutput]
 GardenGraph = CompiledStateGraph[GardenState, Context, GardenInput, GardenOutput]
 
-STEPS: tuple[tuple[str, Step], ...] = (("merge", merge), ("archive", archive))
+STEPS: tuple[tuple[str, Step], ...] = (("merge", merge), ("archive", archive), ("condense", condense))
 """In their order; each may be repeated, and finds nothing to do then."""
 
 

@@ -106,7 +106,7 @@ async def test_a_dry_run_says_what_would_happen_and_changes_nothing(year: Year) 
         ("archive", "unused"),
         ("archive", "expired"),
     }
-    assert told["counts"] == {"merge": 0, "archive": 2, "prioritise": 0}
+    assert told["counts"] == {"merge": 0, "archive": 2, "prioritise": 0, "condense": 0}
     assert len(await year.active()) == 2
     done = await year.tend()
     assert done["counts"]["archive"] == 2 and await year.active() == set()
@@ -117,3 +117,31 @@ async def test_a_dry_run_says_what_would_happen_and_changes_nothing(year: Year) 
 async def test_a_run_without_a_user_is_refused(year: Year) -> None:
     with pytest.raises(NotAllowed):
         await year.graph.ainvoke({"dry_run": True}, context=Context())
+
+
+STORY = (
+    "Em março de 2024 o Pedro contou com muita calma e muitos detalhes que a viagem para Natal custou R$ 3.200, "
+    "que ficaram 12 dias numa pousada perto da praia, que choveu em 4 deles, que a filha Ana aprendeu a nadar, "
+    "que comeram camarão quase todas as noites, que o carro alugado quebrou na volta e o conserto custou R$ 850, "
+    "e que apesar de tudo isso foi a melhor viagem que a família fez até hoje, segundo ele mesmo disse."
+)
+
+
+@pytest.mark.spec("LM-11")
+async def test_an_old_story_is_said_in_fewer_words_with_every_number(year: Year) -> None:
+    record = await year.save(STORY)
+    pinned = await year.save(STORY.replace("Pedro", "Paulo"), pinned=True)
+    await year.tend()
+    assert STORY in await year.active(), "it is young"
+    year.now = JANUARY + timedelta(days=100)
+    assert (await year.tend())["counts"]["condense"] == 1
+    kept = await year.memory.get("ana", record.id)
+    assert kept is not None and len(kept.text.split()) < 50
+    assert all(number in kept.text for number in ("2024", "3.200", "12", "4", "850"))
+    year.now = JANUARY + timedelta(days=200, hours=1)
+    assert (await year.tend())["counts"]["condense"] == 0
+    assert (await year.memory.get("ana", pinned.id)).content == pinned.content  # type: ignore[union-attr]
+    undone = await year.memory.undo("ana", record.id)
+    while undone.record is not None and undone.record.content != STORY:
+        undone = await year.memory.undo("ana", record.id)
+    assert undone.record is not None and undone.record.content == STORY
