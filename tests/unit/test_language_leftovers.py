@@ -97,3 +97,18 @@ def test_any_favourite_asks_for_all_preferences(language: Language, message: str
 def test_a_favourite_of_one_category_stays_one() -> None:
     assert read("qual minha cor preferida?", "pt").asked_keys == ("favorite:color",)
     assert read("apague minhas coisas favoritas", "pt").forget_keys == ("favorite",)
+
+
+@pytest.mark.spec("HM-6", "CM-7")
+@pytest.mark.parametrize(
+    ("language", "message", "key", "content"),
+    [
+        ("pt", "Limite de uber: 80 por mês", "limit:uber", "Limite de uber: 80 por mês"),
+        ("pt", "meu limite de uber é R$ 90", "limit:uber", "Limite de uber: R$ 90"),
+        ("pt", "limite de gastos: 500", "limit:gasto", "Limite de gastos: 500"),
+        ("en", "my uber limit is $80 a month", "limit:uber", "Limit for uber: $80 a month"),
+        ("en", "Pizza limit: 50 a month", "limit:pizza", "Limit for Pizza: 50 a month"),
+    ],
+)
+def test_a_limit_says_of_what_it_is(language: Language, message: str, key: str, content: str) -> None:
+    assert told(message, language) == {key: content}
