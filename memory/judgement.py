@@ -83,6 +83,8 @@ class FoundFact(Frozen):
     speaker: Role = "user"
     landmark: bool = False
     """A landmark event or a decision: it becomes episodic."""
+    denies: bool = False
+    """It takes back what stands under `key`, or below it; where nothing does, nothing is kept of it."""
     same_as: str | None = None
     """Id of the memory that says it already, where the judge saw one."""
     replaces: str | None = None

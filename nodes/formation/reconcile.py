@@ -1,6 +1,6 @@
 """Brings what an exchange told together with what is known: same, newer, or something of its own (HM-6)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from thoughtcycle.memory.judgement import FoundFact, Judgement
@@ -9,7 +9,7 @@ from thoughtcycle.mind.language.reconciling import Relation, Told
 from thoughtcycle.mind.language.reconciling import reconcile as relate
 from thoughtcycle.nodes.formation.forming import Forming
 from thoughtcycle.nodes.formation.state import FormationUpdate
-from thoughtcycle.prompts.loader import Language
+from thoughtcycle.prompts.loader import Language, texts
 
 NEAREST = 5
 """Known memories that a fact is compared with: what it corrects is nearly always among the nearest three."""
@@ -39,7 +39,9 @@ async def _settle(forming: Forming, cycle: Cycle, fact: FoundFact, draft: Memory
     near = {record.id: record for record in await _nearest(forming, fact)}
     relation = related(fact, near, forming.language)
     target = near.get(relation.id or "")
-    if target is None:
+    if fact.denies:
+        await _take_back(forming, cycle, fact, near.values())
+    elif target is None:
         await memory.save(user, [draft])
     elif relation.relation == "same":
         await _same(forming, cycle, draft, target, broader=relation.broader == "fact")
@@ -58,6 +60,22 @@ async def _settle(forming: Forming, cycle: Cycle, fact: FoundFact, draft: Memory
             words=fact.words,
             said=said,
         )
+
+
+async def _take_back(forming: Forming, cycle: Cycle, fact: FoundFact, near: Iterable[MemoryRecord]) -> None:
+    """Says of what the fact denies that it is no longer so; what it was stays in history."""
+    words = texts(forming.language, "actions/memory_update")
+    for target in near:
+        under = target.key == fact.key or str(target.key).startswith(f"{fact.key}:")
+        if under and _later(target, cycle, cycle.message.at):
+            await forming.memory.update(
+                forming.user,
+                target.id,
+                content=words.fill("rules.no_longer", memory=target.text),
+                cycle=cycle.id,
+                words=fact.words,
+                said=cycle.message.at,
+            )
 
 
 def related(fact: FoundFact, near: Mapping[str, MemoryRecord], language: Language) -> Relation:

@@ -71,8 +71,14 @@ def summary_by_rules(exchange: Exchange) -> str:
 
 def own_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
     """The facts of the user's message; none with a secret (BY-10), none among orders to the assistant."""
-    found = understand(exchange.message, language=exchange.language, now=exchange.at).facts
-    facts = [_found(fact) for fact in found if not barred(fact.words, exchange)]
+    told = understand(exchange.message, language=exchange.language, now=exchange.at)
+    facts = [_found(fact) for fact in told.facts if not barred(fact.words, exchange)]
+    new = {fact.key for fact in facts}
+    facts += [
+        FoundFact(content=each.words, key=each.key, words=each.words, denies=True)
+        for each in told.retractions
+        if each.key not in new and not barred(each.words, exchange)
+    ]
     if not any(fact.landmark for fact in facts) and (event := _event(exchange)):
         facts.append(event)
     return tuple(fact for fact in facts if not holds_secret(f"{fact.content}\n{fact.words}"))

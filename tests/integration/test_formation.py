@@ -131,6 +131,22 @@ async def test_what_was_deleted_is_not_learned_again(memory: Memory) -> None:
     assert "Recife" not in (await memory.conversation_memory("ana", "c")).model_dump_json()
 
 
+@pytest.mark.spec("HM-6")
+async def test_what_is_taken_back_is_no_longer_so_and_stays_in_history(memory: Memory) -> None:
+    await tell(memory, "sou vegetariano", "não sou mais vegetariano", "não moro mais em Recife")
+    await form(memory)
+    (diet,) = await memory.list("ana")
+    assert diet.key == "diet" and "não" in diet.text.casefold()
+    assert [former.content for former in await memory.versions("ana", diet.id)] == ["Vegetariano"]
+    rows = len(await memory.history("ana", diet.id))
+    for cycle in await reread(memory):
+        await memory.form_cycle(
+            "ana", cycle.id, judgement=None, marks=(), formation="pending", expected=cycle
+        )
+    await form(memory)
+    assert len(await memory.history("ana", diet.id)) == rows
+
+
 async def reread(memory: Memory) -> list[Cycle]:
     return await memory.conversation("ana", "c", limit=99)
 
