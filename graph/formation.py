@@ -12,6 +12,7 @@ from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.formation.age import age
 from thoughtcycle.nodes.formation.compress import compress
+from thoughtcycle.nodes.formation.embed import embed
 from thoughtcycle.nodes.formation.finish import finish
 from thoughtcycle.nodes.formation.forming import Forming, open_forming
 from thoughtcycle.nodes.formation.judge import judge
@@ -42,6 +43,7 @@ STEPS: tuple[tuple[str, Step], ...] = (
     ("age", age),
     ("summarise", summarise),
     ("compress", compress),
+    ("embed", embed),
     ("finish", finish),
 )
 """In their order; each may be repeated."""

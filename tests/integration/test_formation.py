@@ -147,6 +147,15 @@ async def test_what_is_taken_back_is_no_longer_so_and_stays_in_history(memory: M
     assert len(await memory.history("ana", diet.id)) == rows
 
 
+@pytest.mark.spec("SM-7")
+async def test_what_was_said_is_found_by_meaning_once_it_is_understood(memory: Memory) -> None:
+    await tell(memory, "o gato dorme na varanda", "a bicicleta está quebrada")
+    await form(memory)
+    assert await memory.embed_messages("ana") is None
+    hits = await memory.recollect("ana", "gato varanda", "c", memories=0, messages=3)
+    assert hits.messages[0].text == "o gato dorme na varanda"
+
+
 async def reread(memory: Memory) -> list[Cycle]:
     return await memory.conversation("ana", "c", limit=99)
 
