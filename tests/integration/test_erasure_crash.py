@@ -1,6 +1,5 @@
 """kill -9 before any step of an erasure: nothing happened, or it is hidden for good and the next start completes it."""
 
-import os
 import subprocess
 import sys
 from datetime import timedelta
@@ -8,18 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from support.child import ENVIRONMENT
 from support.databases import new_database
 from support.killed_eraser import KEY, fill
 from support.memories import Clock, WordEmbedder
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.storage import mongo_ledger
-
-TESTS = Path(__file__).parents[1]
-ENVIRONMENT = {
-    **os.environ,
-    "PYTHONPATH": os.pathsep.join(filter(None, (str(TESTS), os.environ.get("PYTHONPATH")))),
-}
 
 
 def runs_of(url: str, stride: int) -> range:

@@ -1,7 +1,6 @@
 """kill -9 before any statement leaves all or nothing, and loses nothing acknowledged; processes see each other."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -11,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from support.child import ENVIRONMENT
 from support.memories import WordEmbedder
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft
-
-TESTS = Path(__file__).parents[1]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(TESTS)}
 
 
 @asynccontextmanager

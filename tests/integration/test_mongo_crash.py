@@ -1,16 +1,15 @@
 """On MongoDB: kill -9 before any write leaves all or nothing, and whoever wakes up too late changes nothing."""
 
 import asyncio
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import bson
 import pytest
 
+from support.child import ENVIRONMENT
 from support.databases import new_database
 from support.killed_mongo_writer import DRAFTS, OLD
 from support.memories import START, WordEmbedder, record, said, step
@@ -24,9 +23,7 @@ from thoughtcycle.memory.storage.mongo_commit import MEMORIES
 from thoughtcycle.memory.storage.mongo_ledger import Log
 from thoughtcycle.prompts.errors import InputRefused
 
-TESTS = Path(__file__).parents[1]
 NEXT = "what the next writer writes"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(TESTS)}
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,13 @@
 """Many processes on one MongoDB: nothing is lost, everybody finds what anybody saved; its absence is one line."""
 
 import asyncio
-import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from support.child import ENVIRONMENT
 from support.databases import new_database
 from support.memories import WordEmbedder, said, step
 from support.mongo import mongodb_server, with_database
@@ -18,8 +18,6 @@ from thoughtcycle.memory.storage.mongo import MongoStorage
 from thoughtcycle.memory.storage.mongo_schema import MIGRATIONS
 from thoughtcycle.prompts.errors import StorageFailed
 
-TESTS = Path(__file__).parents[1]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(TESTS)}
 PROCESSES, CHANGES, USERS = 6, 20, ("ana", "bia")
 
 # Prints, per change, user and id of what was acknowledged; every save is searched for at once.

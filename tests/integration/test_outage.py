@@ -1,7 +1,6 @@
 """The database is away, locked or full: replies go on, what was said arrives later, once, and nobody is told lies."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
+from support.child import ENVIRONMENT
 from support.graphs import Lab
 from support.memories import WordEmbedder, pragma, said, step
 from support.mongo import mongodb_server, with_database
@@ -34,8 +34,6 @@ from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.prompts.errors import StorageFailed
 
-TESTS = Path(__file__).parents[1]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
 AWAY = {"pt": "A memória está fora de alcance agora", "en": "Memory is out of reach right now"}
 
 NOTHING_READ = {"pt": "nada pôde ser consultado", "en": "nothing could be looked up"}
