@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import typer
+from pydantic import SecretStr
 
 from thoughtcycle.cli.options import check_user
 from thoughtcycle.prompts.errors import InputRefused
@@ -13,11 +14,20 @@ from thoughtcycle.prompts.errors import InputRefused
 if TYPE_CHECKING:
     from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
     from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
+    from thoughtcycle.graph.settings import Settings
     from thoughtcycle.memory.memory import Memory
 
     Saver: TypeAlias = SqliteSaver | MongoSaver
 
 T = TypeVar("T")
+
+
+def settings_for(db: str | None) -> "Settings":
+    """The settings in force, with the database of --db where it was given."""
+    from thoughtcycle.graph.settings import load_settings
+
+    settings = load_settings()
+    return settings if db is None else settings.model_copy(update={"db": SecretStr(db)})
 
 
 def with_memory(

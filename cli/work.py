@@ -2,14 +2,14 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
+from thoughtcycle.cli.opening import settings_for, with_memory
 from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, check_user, put_json, reported
 from thoughtcycle.memory.jobs import EVERYBODY, Job, JobState
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
@@ -41,18 +41,14 @@ def worker(
             typer.echo(f"{job.kind} {job.id[:8]}: {TEXTS.sections.get(f'outcome.{outcome}', outcome)}")
 
     async def run() -> None:
-        from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-        from thoughtcycle.graph.erasing import bound
-        from thoughtcycle.graph.settings import load_settings
-        from thoughtcycle.memory.upkeep import upkeep
-        from thoughtcycle.memory.worker import Worker
+        from thoughtcycle.graph.opening import open_services
+        from thoughtcycle.graph.upkeep import create_worker
+        from thoughtcycle.mind.roles import ModelSettings
 
-        settings = load_settings()
-        url = settings.url(db)
-        async with _memory(db, settings.snapshots) as memory, open_checkpointer(url) as saver:
-            bound(memory, saver)
-            grace = timedelta(hours=settings.limits.grace_hours)
-            working = Worker(memory.queue, upkeep(memory, grace), told=told)
+        settings = settings_for(db)
+        grace = timedelta(hours=settings.limits.grace_hours)
+        async with open_services(settings, ModelSettings()) as (services, _):
+            working = create_worker(services, grace, told=told)
             task = asyncio.create_task(working.drain() if once else working.run())
             for number in (signal.SIGTERM, signal.SIGINT):
                 with suppress(NotImplementedError):  # Windows has neither
@@ -103,22 +99,8 @@ def _owners(user: str | None) -> tuple[str, str]:
     return check_user(user, load_settings().user), EVERYBODY
 
 
-@asynccontextmanager
-async def _memory(db: str | None, snapshots: Path | None = None) -> "AsyncIterator[Memory]":
-    """Whoever erases names the folder of `snapshots`, to remove those too."""
-    from thoughtcycle.graph.settings import load_settings
-    from thoughtcycle.memory.memory import Memory
-
-    async with Memory.open(load_settings().url(db), embeddings=None, snapshots=snapshots) as memory:
-        yield memory
-
-
 def _with_memory(db: str | None, work: "Callable[[Memory], Awaitable[T]]") -> T:
-    async def run() -> T:
-        async with _memory(db) as memory:
-            return await work(memory)
-
-    return asyncio.run(run())
+    return with_memory(db, None, lambda memory, _: work(memory), embeddings=False)
 
 
 def _print(jobs: list[Job], as_json: bool) -> None:

@@ -10,18 +10,12 @@ from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-from thoughtcycle.graph.erasing import bound
+from thoughtcycle.graph.opening import open_services
 from thoughtcycle.graph.settings import Settings, load_settings
 from thoughtcycle.graph.upkeep import create_worker
-from thoughtcycle.memory.outage import open_spooled
-from thoughtcycle.mind.base import Mind
-from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
-from thoughtcycle.mind.llm import LLMMind
-from thoughtcycle.mind.roles import ROLES, ModelSettings
-from thoughtcycle.mind.rules import RuleMind
+from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.nodes.services import Services
-from thoughtcycle.prompts.errors import InputRefused, StorageFailed
+from thoughtcycle.prompts.errors import StorageFailed
 
 log = logging.getLogger(__name__)
 
@@ -91,31 +85,13 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
         settings = await asyncio.to_thread(load_settings)
     if models is None:
         models = await asyncio.to_thread(ModelSettings)
-    embeddings = await asyncio.to_thread(build_embeddings, models)
     async with AsyncExitStack() as opening:
-        if isinstance(embeddings, NamedEmbeddings):
-            opening.push_async_callback(embeddings.aclose)
-        memory = await opening.enter_async_context(
-            open_spooled(
-                settings.url(),
-                embeddings=embeddings,
-                folder=settings.spool,
-                limit=settings.spool_bytes,
-                snapshots=settings.snapshots,
-                index_bytes=settings.index_bytes,
-            )
+        services, checkpointer = await opening.enter_async_context(
+            open_services(settings, models, spooled=True)
         )
-        checkpointer = await opening.enter_async_context(
-            open_checkpointer(settings.url(), keep_turns=settings.limits.keep_turns)
-        )
-        bound(memory, checkpointer)
         grace = timedelta(hours=settings.limits.grace_hours)
-        mind = await asyncio.to_thread(build_mind, models)
-        if isinstance(mind, LLMMind):
-            opening.push_async_callback(mind.aclose)
-        services = Services(memory, mind, settings.limits, settings.user, settings.language or "pt")
         try:
-            await memory.erase_due(grace)
+            await services.memory.erase_due(grace)
         except StorageFailed as failure:
             log.warning("what is due is erased later: %s", failure.code)
         # it closes what a crash left open, erases what becomes due, understands what was said
@@ -129,14 +105,3 @@ async def _stop(working: "asyncio.Task[None]") -> None:
     working.cancel()
     with suppress(asyncio.CancelledError):
         await working
-
-
-def build_mind(models: ModelSettings) -> Mind:
-    """A mind over models where any is configured, else over rules.
-
-    InputRefused when a model is named but no key and no address: rules would answer in its place.
-    """
-    named = models.model or any(getattr(models, role).model for role in ROLES)
-    if named and not models.configured:
-        raise InputRefused("model_without_server", model=named)
-    return LLMMind.from_settings(models) if models.configured else RuleMind()

@@ -16,7 +16,7 @@ from support.memories import Clock, WordEmbedder
 from thoughtcycle.memory import spaces
 from thoughtcycle.memory.jobs import new_job
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, utc_now
+from thoughtcycle.memory.records import CycleMessage, MemoryDraft, utc_now
 
 PYTHON = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
 CLEAN = {
@@ -51,7 +51,7 @@ def test_once_does_what_is_due_and_ends(path: Path) -> None:
     first = run(path, "worker", "--once")
     assert (first.returncode, first.stderr) == (0, "")
     lines = first.stdout.splitlines()
-    assert {line.partition(" ")[0] for line in lines} == {"sweep", "erase"}
+    assert {line.partition(" ")[0] for line in lines} == {"sweep", "erase", "gardens"}
     assert all(line.endswith(": done") for line in lines)
     second = run(path, "worker", "--once", "--json")
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
@@ -60,7 +60,36 @@ def test_once_does_what_is_due_and_ends(path: Path) -> None:
         ("sum", "dead", "ana"),
         ("sweep", "waiting", ""),
         ("erase", "waiting", ""),
+        ("gardens", "waiting", ""),
     }
+
+
+@pytest.mark.spec("SM-1")
+@pytest.mark.parametrize(
+    ("said", "learned"),
+    [("Sou alérgica a amendoim.", "amendoim"), ("I am allergic to peanuts.", "peanuts")],
+)
+def test_once_understands_what_was_said(tmp_path: Path, said: str, learned: str) -> None:
+    path = tmp_path / "m.db"
+    message = CycleMessage(id="m1", role="user", text=said, at=utc_now())
+    reply = CycleMessage(id="m2", role="assistant", text="Ok.", at=utc_now())
+
+    async def fill() -> None:
+        async with Memory.open(f"sqlite:///{path}", embeddings=None) as memory:
+            cycle = await memory.open_cycle("ana", "t", message, parent=None, channel="test")
+            await memory.close_cycle("ana", cycle.id, execution="1", messages=[reply], steps=[])
+
+    async def told() -> list[str]:
+        async with Memory.open(f"sqlite:///{path}", embeddings=None) as memory:
+            assert await memory.pending_cycles("ana", limit=9) == []
+            return [record.text for record in await memory.list("ana")]
+
+    asyncio.run(fill())
+    done = run(path, "worker", "--once", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    jobs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {"form", "garden"} <= {job["kind"] for job in jobs if job["outcome"] == "done"}
+    assert any(learned in text for text in asyncio.run(told()))
 
 
 @pytest.mark.spec("BY-9")
