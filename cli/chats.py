@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thoughtcycle.cli.opening import confirm, with_memory, with_threads
+from thoughtcycle.cli.display import print_table
+from thoughtcycle.cli.opening import confirm, find_chat, with_memory, with_threads
 from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported
-from thoughtcycle.prompts.errors import NotAllowed
 
 if TYPE_CHECKING:
     from thoughtcycle.cli.opening import Saver
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help=TEXTS["help.chats"], no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="CHAT", help=TEXTS["argument.chat"])]
-
-
-async def _find(memory: "Memory", user: str, name: str) -> str:
-    if (id := await memory.find_chat(user, name)) is None:
-        raise NotAllowed("chat_unknown", id=repr(name))
-    return id
 
 
 @app.command("list", help=TEXTS["help.chats_list"])
@@ -37,18 +31,11 @@ def list_(
         for chat in chats:
             put_json(chat.model_dump(mode="json"))
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    if not chats:
-        typer.echo(TEXTS["chats.none"])
-        return
-    table = Table(*TEXTS["chats.columns"].split(", "), box=None, pad_edge=False)
-    for chat in chats:
-        cells = (chat.id[:8], one_line(chat.title or "–"), f"{chat.used:%Y-%m-%d %H:%M}", str(chat.cycles))
-        table.add_row(*map(Text, cells))
-    Console().print(table)
+    rows = [
+        (chat.id[:8], one_line(chat.title or "–"), f"{chat.used:%Y-%m-%d %H:%M}", str(chat.cycles))
+        for chat in chats
+    ]
+    print_table(TEXTS["chats.columns"], rows, TEXTS["chats.none"])
 
 
 @app.command(help=TEXTS["help.chats_rename"])
@@ -61,7 +48,7 @@ def rename(
     as_json: Json = False,
 ) -> None:
     async def work(memory: "Memory", who: str) -> str:
-        id = await _find(memory, who, chat)
+        id = await find_chat(memory, who, chat)
         await memory.rename_chat(who, id, title)
         return id
 
@@ -84,7 +71,7 @@ def delete(
     async def work(memory: "Memory", saver: "Saver", who: str) -> "tuple[str, Removed]":
         from thoughtcycle.graph.forgetting import delete_chat
 
-        id = await _find(memory, who, chat)
+        id = await find_chat(memory, who, chat)
         confirm(TEXTS.fill("chats.ask", name=one_line(chat)), yes)
         return id, await delete_chat(memory, saver, who, id)
 

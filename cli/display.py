@@ -1,6 +1,7 @@
 """How a chat is shown: on a terminal, through a pipe, or as JSON lines."""
 
 import sys
+from collections.abc import Sequence
 from typing import Protocol
 
 from thoughtcycle.cli.options import one_line, printable, put_json
@@ -21,6 +22,21 @@ class Display(Protocol):
 
     def refuse(self, text: str) -> None:
         """A failure in one line."""
+
+
+def print_table(columns: str, rows: Sequence[Sequence[str]], nothing: str = "") -> None:
+    """A table with these columns, separated by commas; `nothing` when it has no row."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not rows:
+        sys.stdout.write(f"{nothing}\n")
+        return
+    table = Table(*columns.split(", "), box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console().print(table)
 
 
 def is_refusal(message: Wire) -> bool:

@@ -12,7 +12,17 @@ import typer
 from pydantic import SecretStr
 
 from thoughtcycle.cli import briefing as briefings
-from thoughtcycle.cli import chats, memories, reembed, users, work
+from thoughtcycle.cli import (
+    chats,
+    conversations,
+    garden,
+    memories,
+    preferences,
+    profile,
+    reembed,
+    users,
+    work,
+)
 from thoughtcycle.cli import erasing as erasing  # adds its command to `memories`
 from thoughtcycle.cli import eval as evaluations
 from thoughtcycle.cli.options import (
@@ -34,6 +44,10 @@ app = typer.Typer(
 app.add_typer(memories.app, name="memories")
 app.add_typer(evaluations.app, name="eval")
 app.add_typer(chats.app, name="chats")
+app.add_typer(conversations.app, name="conversations")
+app.command("profile", help=TEXTS["help.profile"])(profile.profile)
+app.add_typer(preferences.app, name="settings")
+app.command("garden", help=TEXTS["help.garden"])(garden.garden)
 app.add_typer(users.app)
 app.add_typer(reembed.app)
 app.command("briefing", help=TEXTS["help.briefing"])(briefings.briefing)

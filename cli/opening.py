@@ -9,7 +9,7 @@ import typer
 from pydantic import SecretStr
 
 from thoughtcycle.cli.options import check_user
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 if TYPE_CHECKING:
     from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
@@ -88,3 +88,10 @@ def confirm(question: str, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InputRefused("confirm")
     typer.confirm(question, abort=True)
+
+
+async def find_chat(memory: "Memory", user: str, name: str) -> str:
+    """The id of the user's chat of this id, title or beginning of an id; NotAllowed when there is none."""
+    if (id := await memory.find_chat(user, name)) is None:
+        raise NotAllowed("chat_unknown", id=repr(name))
+    return id

@@ -22,6 +22,11 @@ _SWITCH = {
 }
 
 
+def switch_in(text: str) -> bool | None:
+    """What a word for on or off means, in either language; None for any other."""
+    return _SWITCH.get(text.strip().casefold())
+
+
 class Command(NamedTuple):
     """A command as it was typed."""
 

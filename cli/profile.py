@@ -1,0 +1,60 @@
+"""`thoughtcycle profile`: what is believed of a user's habits, and how sure that is; their last moods."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from thoughtcycle.cli.display import print_table
+from thoughtcycle.cli.opening import with_memory
+from thoughtcycle.cli.options import TEXTS, Db, Json, User, one_line, put_json, reported, ui_language
+
+if TYPE_CHECKING:
+    from thoughtcycle.memory.formed import Profile
+    from thoughtcycle.memory.memory import Memory
+
+
+@reported
+def profile(user: User = None, db: Db = None, as_json: Json = False) -> None:
+    async def work(memory: "Memory", who: str) -> "Profile":
+        return await memory.profile(who)
+
+    known = with_memory(db, user, work, embeddings=False)
+    if as_json:
+        plain = known.model_dump(mode="json", exclude={"revision"})
+        moods = [{"cycle": cycle} | mood.model_dump(mode="json") for cycle, mood in known.moods]
+        put_json(plain | {"moods": moods})
+        return
+    if not (known.entries or known.moods):
+        typer.echo(TEXTS["profile.none"])
+        return
+    _print(known)
+
+
+def _print(known: "Profile") -> None:
+    from thoughtcycle.memory.mood_labels import mood_label
+
+    rows = [
+        (
+            one_line(one.key),
+            one_line(one.value),
+            f"{one.confidence:.2f}",
+            str(one.observations),
+            f"{one.updated:%Y-%m-%d}",
+        )
+        for one in sorted(known.entries, key=lambda one: -one.confidence)
+    ]
+    if rows:
+        print_table(TEXTS["profile.columns"], rows)
+    felt = [
+        (
+            mood_label(mood.name, ui_language()),
+            one_line(mood.topic) or "–",
+            f"{mood.intensity:.2f}",
+            f"{mood.at:%Y-%m-%d}" if mood.at else "–",
+        )
+        for _, mood in reversed(known.moods)
+    ]
+    if rows and felt:
+        typer.echo()
+    if felt:
+        print_table(TEXTS["profile.mood_columns"], felt)
