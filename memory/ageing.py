@@ -109,4 +109,5 @@ def old_cycle(cycle: Cycle, volume: Volume) -> OldCycle:
         summary_word_count=count_words(summary),
         importance=judgement.importance if judgement else 0,
         pending_summarization=pending,
+        expires=next((mark.expires for mark in cycle.marks if mark.layer == "medium"), None),
     )

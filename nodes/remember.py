@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from langchain_core.messages import RemoveMessage
+from langgraph.graph import END
 
 from thoughtcycle.memory.records import CycleMessage
 from thoughtcycle.nodes.envelope import enveloped, flagged, role_of
@@ -40,7 +41,7 @@ async def remember(turn: Turn) -> StateUpdate:
         raise NotAllowed("user_forgotten")
     gone = replace(gone, traces=(*before.traces, *gone.traces))
     left = redacted_state(turn.state, gone) if gone else {}
-    return {**left, "messages": [*left.get("messages", ()), *trimmed(turn), *told]}
+    return {**left, "messages": [*left.get("messages", ()), *trimmed(turn), *told], "next_action": END}
 
 
 def replies(turn: Turn) -> list[CycleMessage]:

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
+from langgraph.graph import END
+
 from thoughtcycle.memory.masking import Mask
 
 MOST = 1_000
@@ -29,8 +31,8 @@ class Saver(Protocol):
 class Late:
     """Looks, after a state was stored, whether its turn began before something was erased.
 
-    An erasure takes its words out of what is stored and waits for turns that are in the transcript; an
-    incognito turn is not. Looking after storing leaves no gap: what is stored later is looked at, what was
+    An erasure takes its words out of what is stored and waits for turns that are in the transcript, as long as
+    their cycle is open; an incognito turn is not. Looking after storing leaves no gap: what is stored later is looked at, what was
     stored earlier is found by the erasure itself.
     """
 
@@ -42,7 +44,8 @@ class Late:
 
     async def mend(self, saver: Saver, thread: str, values: Mapping[str, Any]) -> None:
         """Redacts or deletes `thread`, in which a state of these values was just stored."""
-        if self.erased is None or (turn := self._turn(thread, values)) is None:
+        turn = self._turn(thread, values)
+        if self.erased is None or turn is None or _waited_for(values):
             return
         gone = await self.erased(*turn)
         if gone is None:
@@ -71,3 +74,8 @@ class Late:
         if isinstance(user, str) and user and isinstance(at, str) and at:
             self.begun(thread, user, datetime.fromisoformat(at))
         return self._turns.get(thread)
+
+
+def _waited_for(values: Mapping[str, Any]) -> bool:
+    """Whether an erasure waits for the turn of this state: its cycle is open, and another state follows."""
+    return bool(values.get("cycle_id")) and values.get("next_action") != END

@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.mongodb import MongoDBSaver
 from langgraph.checkpoint.mongodb.utils import DRIVER_METADATA, dumps_metadata, loads_metadata
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import ERROR
 from pymongo import MongoClient, ReplaceOne
 from pymongo.collection import Collection
 
@@ -261,6 +262,14 @@ class MongoSaver(MongoDBSaver):
         stored = await super().aput(config, checkpoint, metadata, new_versions)
         await self.late.mend(self, stored["configurable"]["thread_id"], checkpoint["channel_values"])
         return stored
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """`put_writes` in the executor; a run that fails may have been that of a user who was forgotten."""
+        await super().aput_writes(config, writes, task_id, task_path)
+        if any(channel == ERROR for channel, _ in writes):
+            await self.late.mend(self, config["configurable"]["thread_id"], {})
 
     async def aredact(self, thread_id: str, mask: Mask) -> int:
         """`redact` in the executor."""

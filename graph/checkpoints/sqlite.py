@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import search_where
 
@@ -231,6 +232,8 @@ class SqliteSaver(AsyncSqliteSaver):
             for number, (channel, value) in enumerate(writes)
         ]
         await self._write(_PUT_WRITE.format(what=what), rows)
+        if any(channel == ERROR for channel, _ in writes):
+            await self.late.mend(self, key[0], {})
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Deletes a thread's checkpoints and writes."""

@@ -80,6 +80,7 @@ async def test_a_chat_becomes_memories_summaries_critical_data_and_a_profile(mem
     assert [former.content for former in await memory.versions("ana", home.id)] == ["Mora em Recife"]
     chat = await memory.conversation_memory("ana", "c")
     assert len(chat.old_memory) == 3 and chat.total_cycles == 5
+    assert [one.expires is not None for one in chat.old_memory] == [True, False, False], "only questions"
     (goal,) = [one for one in chat.critical_data if one.kind == "financial_goals"]
     assert goal.text == "Quero economizar R$ 5.000 até junho" and goal.values == ("5000", "2026-06")
     profile = await memory.profile("ana")
