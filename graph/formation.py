@@ -1,6 +1,7 @@
 """What is understood of a cycle behind its reply, step by step; only what the funnel passes is judged."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Protocol
 
 from langgraph.graph import END, START, StateGraph
@@ -8,6 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import utc_now
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.formation.age import age
@@ -92,13 +94,14 @@ def create_formation(
     limits: Limits | None = None,
     single_user: str | None = None,
     language: Language = "pt",
+    clock: Callable[[], datetime] = utc_now,
 ) -> Formation:
     """The compiled formation graph over an open memory and a mind.
 
     Give it `{"cycle_id": …}`, or an empty id for the user's oldest cycle that waits, and a Context that names
     the user. Every step can be repeated, so that a run that a crash ended is simply begun anew.
     """
-    services = Services(memory, mind, limits or Limits(), single_user, language)
+    services = Services(memory, mind, limits or Limits(), single_user, language, clock)
 
     async def provide() -> Services:
         return services

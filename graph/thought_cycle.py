@@ -1,6 +1,7 @@
 """The thought cycle: command? -> recall -> router <-> actions -> remember."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 from functools import partial
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ from langgraph.runtime import Runtime
 
 from thoughtcycle.graph.erasing import bound
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import utc_now
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.actions.base import Action
 from thoughtcycle.nodes.actions.registry import Registry, discover
@@ -91,6 +93,7 @@ def create_thought_cycle(
     limits: Limits | None = None,
     single_user: str | None = None,
     language: Language = "pt",
+    clock: Callable[[], datetime] = utc_now,
 ) -> ThoughtCycle:
     """The compiled thought cycle over an open memory and a mind.
 
@@ -100,7 +103,7 @@ def create_thought_cycle(
     that names none, `language` that of threads whose messages have not shown theirs yet.
     A run without a user fails with NotAllowed.
     """
-    services = Services(memory, mind, limits or Limits(), single_user, language)
+    services = Services(memory, mind, limits or Limits(), single_user, language, clock)
 
     async def provide() -> Services:
         return services

@@ -16,6 +16,8 @@ from thoughtcycle.prompts.errors import StorageFailed
 
 FORM, GARDEN, GARDENS = "form", "garden", "gardens"
 GARDENS_EVERY = timedelta(days=1)
+CHATS = 50
+"""Chats of a user, the last updated, that are looked at for what a failing model left."""
 USERS = 32
 """Users with something to understand that are looked at in one go."""
 
@@ -30,15 +32,23 @@ def kinds(services: Services, grace: timedelta) -> Mapping[str, Kind]:
     """`form` understands what a user said, `garden` tends one user's memories, `gardens` everybody's."""
     memory = services.memory
     formation = create_formation(
-        memory=memory, mind=services.mind, limits=services.limits, language=services.language
+        memory=memory,
+        mind=services.mind,
+        limits=services.limits,
+        language=services.language,
+        clock=services.clock,
     )
     garden = create_garden(
-        memory=memory, mind=services.mind, limits=services.limits, language=services.language
+        memory=memory,
+        mind=services.mind,
+        limits=services.limits,
+        language=services.language,
+        clock=services.clock,
     )
     return {
         **upkeep(memory, grace),
         FORM: Kind(lambda job: form(memory, formation, job)),
-        GARDEN: Kind(lambda job: tend(garden, job.user)),
+        GARDEN: Kind(lambda job: tend(memory, garden, job.user)),
         GARDENS: Kind(lambda job: put_gardens(memory), every=GARDENS_EVERY),
     }
 
@@ -82,6 +92,28 @@ async def put_gardens(memory: Memory) -> None:
         await memory.queue.put(new_job(GARDEN, user=user, due=memory.queue.clock()))
 
 
-async def tend(garden: GardenGraph, user: str) -> None:
-    """Tends one user's memories."""
+async def judge_again(memory: Memory, user: str) -> None:
+    """Lets chats that a failing model left unjudged (CM-8) be understood again, though nobody goes on there.
+
+    The oldest such cycle waits for formation again, which then judges the others, too.
+    """
+    for chat in await memory.conversation_memories(user, limit=CHATS):
+        old = [one.cycle_id for one in chat.old_memory if one.pending_summarization]
+        known = [*await memory.cycles(user, old[:1]), *await memory.conversation(user, chat.chat_id)]
+        for cycle in known:
+            if cycle.formation == "done" and cycle.judgement is not None and cycle.judgement.pending:
+                await memory.form_cycle(
+                    user,
+                    cycle.id,
+                    judgement=cycle.judgement,
+                    marks=cycle.marks,
+                    formation="pending",
+                    expected=cycle,
+                )
+                break
+
+
+async def tend(memory: Memory, garden: GardenGraph, user: str) -> None:
+    """Tends one user's memories, and what could not be understood."""
+    await judge_again(memory, user)
     await garden.ainvoke({"dry_run": False}, context=Context(user_id=user))

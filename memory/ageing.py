@@ -92,14 +92,16 @@ def with_working(memory: ConversationMemory, working: str, now: datetime) -> Con
 
 
 def old_cycle(cycle: Cycle, volume: Volume) -> OldCycle:
-    """A cycle as its summary; in full while nobody could summarise it."""
+    """A cycle as its summary; in full while nobody could summarise it.
+
+    Of one that nobody is going to judge – a command, what was said in a pause – its beginning.
+    """
     judgement = cycle.judgement
     whole = f"{cycle.message.text}\n\n{reply_text(cycle)}".strip()
-    pending = judgement is None or judgement.pending or not judgement.summary.strip()
-    summary = whole if judgement is None or pending else cut(judgement.summary, volume.summary)
-    preserved = judgement.preserved if judgement else PreservedData()
-    if judgement:
-        preserved = guarded(preserved, judgement.summary)
+    pending = cycle.formation not in ("none", "failed") if judgement is None else judgement.pending
+    told = judgement.summary.strip() if judgement is not None else ""
+    summary = whole if pending else cut(told or whole, volume.summary)
+    preserved = guarded(judgement.preserved if judgement else PreservedData(), told or whole)
     return OldCycle(
         cycle_id=cycle.id,
         timestamp=cycle.message.at,

@@ -119,6 +119,8 @@ class Judgement(Frozen):
     """Rules alone judge what the funnel dropped."""
     pending: bool = False
     """The summary could not be made in time (CM-8): the cycle is kept in full and judged again."""
+    failures: int = 0
+    """How often a model was asked in vain."""
 
 
 class LayerMark(Frozen):

@@ -32,12 +32,13 @@ class Talk:
 async def age(forming: Forming) -> FormationUpdate:
     """CM-2, CM-3, CM-7. What a crash left out is made up for: the whole live branch is looked at.
 
-    Cycles whose judgement is still pending are judged again first (CM-8). Raises Conflict when another
-    writer was faster; doing it again changes nothing twice.
+    Cycles whose judgement is still pending are judged again first (CM-8), unless the model has just failed
+    for this one, too. Raises Conflict when another writer was faster; doing it again changes nothing twice.
     """
     cycle = await forming.cycle()
     talk = await talk_of(forming, cycle.chat)
-    for one in talk.cycles:
+    waiting = () if forming.judgement.pending else talk.cycles
+    for one in waiting:
         if one.id != cycle.id and one.judgement is not None and one.judgement.pending:
             await reconcile_facts(forming, one, await judge_cycle(forming, one))
     talk = await talk_of(forming, cycle.chat)

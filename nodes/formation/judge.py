@@ -25,7 +25,9 @@ async def judge_cycle(forming: Forming, cycle: Cycle) -> Judgement:
     """The judgement of a cycle, stored with it. Raises Conflict when its words have changed meanwhile."""
     exchange = exchange_of(cycle, forming)
     known = await forming.find(cycle.message.text, KNOWN) if exchange.verdict.passed else []
-    made = await judged(forming.mind, exchange, [short_form(record) for record in known])
+    before = cycle.judgement.failures if cycle.judgement is not None else 0
+    shown = [short_form(record) for record in known]
+    made = await judged(forming.mind, exchange, shown, failures=before)
     kept = await forming.memory.form_cycle(
         forming.user,
         cycle.id,

@@ -19,6 +19,8 @@ from thoughtcycle.nodes.formation.rule_judge import FILE, code_facts, dropped, j
 from thoughtcycle.prompts.errors import ModelFailed
 from thoughtcycle.prompts.loader import texts
 
+TRIES = 4
+"""Times that a model is asked about one exchange; then the rules' judgement stands."""
 KNOWN = 8
 """Known memories that the judge is shown."""
 MESSAGE_TOKENS, REPLY_TOKENS, KNOWN_TOKENS = 1_300, 500, 60
@@ -28,13 +30,19 @@ log = logging.getLogger(__name__)
 
 
 async def judged(
-    mind: Mind, exchange: Exchange, known: Sequence[Recalled] = (), usage: list[Usage] | None = None
+    mind: Mind,
+    exchange: Exchange,
+    known: Sequence[Recalled] = (),
+    usage: list[Usage] | None = None,
+    *,
+    failures: int = 0,
 ) -> Judgement:
     """What an exchange is worth. `known`: the nearest memories of the user, best first.
 
     A model that fails or answers nothing usable leaves a judgement `pending`: no facts, the rest by rules,
-    to be made again later (CM-8). Critical and preserved data always come from the rules. `usage` is
-    given the tokens of the call.
+    to be made again later (CM-8). After `failures` and this one, TRIES in all, the rules' judgement stands:
+    the model has something against this exchange. Critical and preserved data always come from the rules.
+    `usage` is given the tokens of the call.
     """
     length = len(exchange.message) + len(exchange.reply)
     rules = await asyncio.to_thread(_by_rules, exchange) if length > LONG else _by_rules(exchange)
@@ -52,7 +60,9 @@ async def judged(
         answer = await mind.ask(question(shown), view)
     except ModelFailed as failure:
         log.warning("an exchange could not be judged (%s); it is kept in full and judged again", failure.code)
-        return rules.model_copy(update={"facts": (), "pending": True})
+        if failures + 1 >= TRIES:
+            return rules
+        return rules.model_copy(update={"facts": (), "pending": True, "failures": failures + 1})
     return rules if isinstance(answer, ByRules) else _completed(answer, exchange, shown, rules)
 
 

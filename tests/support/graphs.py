@@ -1,8 +1,9 @@
 """Opens the real thing for a test: SQLite, checkpointer, and the mind asked for."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,12 @@ from langchain_core.messages import HumanMessage
 from support.fake_openai import FakeOpenAI
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
+from thoughtcycle.graph.upkeep import create_worker, put_forming
+from thoughtcycle.graph.upkeep import kinds as jobs_of
+from thoughtcycle.memory.erasing import GRACE
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import utc_now
+from thoughtcycle.memory.worker import Worker
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind
@@ -19,6 +25,7 @@ from thoughtcycle.mind.roles import ModelSettings, RoleSettings
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.nodes.services import Services
 
 
 def models(server: FakeOpenAI, timeout: float = 10.0) -> ModelSettings:
@@ -29,6 +36,7 @@ def models(server: FakeOpenAI, timeout: float = 10.0) -> ModelSettings:
         reasoning_heavy=RoleSettings(model="heavy", timeout=timeout),
         reasoning=RoleSettings(model="reason", timeout=timeout),
         chat=RoleSettings(model="talk", timeout=timeout),
+        background=RoleSettings(model="back", timeout=timeout),
         embedding=RoleSettings(model="embed", timeout=timeout),
     )
 
@@ -41,6 +49,13 @@ class Lab:
     memory: Memory
     mind: Mind
     checkpointer: Any
+    limits: Limits | None = None
+    clock: Callable[[], datetime] = utc_now
+
+    @property
+    def services(self) -> Services:
+        """What a worker needs."""
+        return Services(self.memory, self.mind, self.limits or Limits(), clock=self.clock)
 
     async def say(self, text: Any, thread: str = "t", **context: Any) -> dict[str, Any]:
         """One turn; the values at its end."""
@@ -55,6 +70,18 @@ class Lab:
     async def answer(self, text: Any, thread: str = "t", **context: Any) -> str:
         """All texts of the reply of one turn, in order."""
         return replies(await self.say(text, thread, **context))
+
+    async def understand(self, *kinds: str) -> None:
+        """Does what a worker has to do by now; of jobs of these kinds only, where some are named."""
+        worker = create_worker(self.services)
+        if kinds:
+            all_of = jobs_of(self.services, GRACE)
+            worker = Worker(
+                self.memory.queue,
+                {name: all_of[name] for name in kinds},
+                look=lambda: put_forming(self.memory),
+            )
+        await worker.drain()
 
 
 def replies(values: dict[str, Any]) -> str:
@@ -75,6 +102,7 @@ async def lab(
     mind: Mind | None = None,
     limits: Limits | None = None,
     timeout: float = 10.0,
+    clock: Callable[[], datetime] = utc_now,
     **graph: Any,
 ) -> AsyncIterator[Lab]:
     """A rule mind, or a model mind on `server`, over one SQLite file in `folder`."""
@@ -83,12 +111,14 @@ async def lab(
     mind = mind or (LLMMind.from_settings(settings) if server else RuleMind())
     embeddings = build_embeddings(settings)
     async with (
-        Memory.open(url, embeddings=embeddings) as memory,
+        Memory.open(url, embeddings=embeddings, clock=clock) as memory,
         open_checkpointer(url) as saver,
     ):
-        cycle = create_thought_cycle(memory=memory, mind=mind, checkpointer=saver, limits=limits, **graph)
+        cycle = create_thought_cycle(
+            memory=memory, mind=mind, checkpointer=saver, limits=limits, clock=clock, **graph
+        )
         try:
-            yield Lab(cycle, memory, mind, saver)
+            yield Lab(cycle, memory, mind, saver, limits, clock)
         finally:
             if isinstance(mind, LLMMind):
                 await mind.aclose()

@@ -90,6 +90,16 @@ def test_a_pending_cycle_is_kept_in_full_until_there_is_a_summary() -> None:
     assert again.old_memory[0].pending_summarization
 
 
+@pytest.mark.parametrize("formation", ["none", "failed"])
+def test_what_nobody_will_judge_does_not_wait_for_a_summary(formation: str) -> None:
+    """A command, or what was said in a pause: else it would count in full for ever."""
+    command = exchange(0, "/lembrar 9.999", "achei " * 900).model_copy(update={"formation": formation})
+    (entry,) = after(empty(), [command, exchange(1), exchange(2)]).old_memory
+    assert not entry.pending_summarization and entry.summary_word_count == 50
+    assert entry.summary.startswith("/lembrar 9.999 achei")
+    assert entry.preserved_data == number("9.999", "9.999")
+
+
 def test_what_lies_off_the_live_branch_leaves_and_comes_back() -> None:
     said = datum("limite de 500", "500", cycle="c1")
     one = [exchange(n, judgement=judged(f"s{n}", critical=(said,) if n == 1 else ())) for n in range(5)]
