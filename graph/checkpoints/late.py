@@ -31,9 +31,9 @@ class Saver(Protocol):
 class Late:
     """Looks, after a state was stored, whether its turn began before something was erased.
 
-    An erasure takes its words out of what is stored and waits for turns that are in the transcript, as long as
-    their cycle is open; an incognito turn is not. Looking after storing leaves no gap: what is stored later is looked at, what was
-    stored earlier is found by the erasure itself.
+    An erasure takes its words out of what is stored and waits for turns that are in the transcript, as long
+    as their cycle is open; an incognito turn is not. Looking after storing leaves no gap: what is stored
+    later is looked at, what was stored earlier is found by the erasure itself.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,10 @@
-"""Judges the exchange, once: by one model call where it passed the funnel, else by rules (SM-4, HM-4)."""
+"""Judges the exchange, once, by one model call at most, and marks the layers in which it is seen (LM-6)."""
 
 from thoughtcycle.memory.judgement import Judgement
+from thoughtcycle.memory.marks import marks_of
 from thoughtcycle.memory.records import Cycle
 from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.volume import reply_text
 from thoughtcycle.nodes.formation.forming import Forming, exchange_of
 from thoughtcycle.nodes.formation.judging import KNOWN, judged
 from thoughtcycle.nodes.formation.state import FormationUpdate
@@ -32,7 +34,7 @@ async def judge_cycle(forming: Forming, cycle: Cycle) -> Judgement:
         forming.user,
         cycle.id,
         judgement=made,
-        marks=cycle.marks,
+        marks=marks_of(cycle.message.text, reply_text(cycle), cycle.message.at),
         formation=cycle.formation if cycle.formation == "done" else "pending",
         expected=cycle,
     )
