@@ -1,10 +1,11 @@
 """`thoughtcycle briefing`: what of the memory a model would be given for a message, and what it costs."""
 
 from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
-from thoughtcycle.cli.opening import with_memory
+from thoughtcycle.cli.opening import find_chat, with_memory
 from thoughtcycle.cli.options import (
     TEXTS,
     Db,
@@ -17,7 +18,7 @@ from thoughtcycle.cli.options import (
     put_json,
     reported,
 )
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.prompts.errors import InputRefused
 
 if TYPE_CHECKING:
     from thoughtcycle.memory.briefing import Brief
@@ -44,9 +45,9 @@ def briefing(
     from thoughtcycle.memory.brief_gathering import Plan, beside, gathered, made
     from thoughtcycle.memory.briefing import RECIPES
     from thoughtcycle.memory.records import new_id, utc_now
-    from thoughtcycle.mind.language.detect import detect_language
     from thoughtcycle.nodes.context import check_time_zone
     from thoughtcycle.nodes.recall import query_of
+    from thoughtcycle.nodes.settling import settle_language, settle_time_zone
 
     settings = load_settings()
     limits = settings.limits
@@ -57,20 +58,20 @@ def briefing(
         expected = f"{LEAST} … {MOST}"
         raise InputRefused("bad_option", option="--tokens", value=str(tokens), expected=expected)
     asked = check_language(language)
-    spoken = detect_language(message, settings.language or "pt")
-    spoken = "pt" if asked == "pt" else "en" if asked == "en" else spoken
+    if time_zone is not None:
+        check_time_zone(time_zone)
     plan = Plan(
         tokens=tokens if tokens is not None else limits.briefing_tokens,
         recipe=next((one for one in RECIPES if one == recipe), limits.briefing_recipe),
         facts=limits.briefing_facts,
         smart=smart,
     )
-    now = utc_now().astimezone(check_time_zone(time_zone or settings.time_zone))
 
     async def work(memory: "Memory", who: str) -> "Brief":
-        found = await memory.find_chat(who, chat) if chat is not None else None
-        if chat is not None and found is None:
-            raise NotAllowed("chat_unknown", id=repr(chat))
+        found = await find_chat(memory, who, chat) if chat is not None else None
+        stored = await memory.settings(who)
+        spoken = settle_language(asked, stored, message, settings.language or "pt")
+        now = utc_now().astimezone(ZoneInfo(settle_time_zone(time_zone, stored, settings.time_zone)))
         recent = await memory.conversation(who, found, limit=limits.window_cycles) if found else []
         query = query_of(message, spoken)
         material = await gathered(memory, who, found or new_id(), query, plan, now=now)

@@ -129,6 +129,7 @@ class Session:
             checkpointer=InMemorySaver() if context.incognito else resources.checkpointer,
             limits=resources.settings.limits,
             language=resources.services.language,
+            time_zone=resources.services.time_zone,
         )
 
     async def turn(self, text: str, display: Display) -> None:

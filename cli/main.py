@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import Annotated
 
 import typer
-from pydantic import SecretStr
 
 from thoughtcycle.cli import briefing as briefings
 from thoughtcycle.cli import (
@@ -25,6 +24,7 @@ from thoughtcycle.cli import (
 )
 from thoughtcycle.cli import erasing as erasing  # adds its command to `memories`
 from thoughtcycle.cli import eval as evaluations
+from thoughtcycle.cli.opening import settings_for
 from thoughtcycle.cli.options import (
     TEXTS,
     Db,
@@ -86,19 +86,17 @@ def chat(
     incognito: Annotated[bool, Flag("--incognito", help=TEXTS["option.incognito"])] = False,
 ) -> None:
     from thoughtcycle.cli.chat import run_chat
-    from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.mind.roles import ModelSettings
-    from thoughtcycle.nodes.context import Context, check
+    from thoughtcycle.nodes.context import Context, check, check_time_zone
 
-    settings = load_settings()
-    given = {} if db is None else {"db": SecretStr(db)}
-    settings = settings.model_copy(update={"language": ui_language(), **given})
+    settings = settings_for(db).model_copy(update={"language": ui_language()})
+    check_time_zone(settings.time_zone)
     models = ModelSettings(model=model) if model else ModelSettings()
     context = Context(
         user_id=check_user(user, settings.user),
         channel="cli",
         language=check_language(language),
-        time_zone=time_zone or settings.time_zone,
+        time_zone=time_zone,
         incognito=incognito,
     )
     run_chat(settings, models, check(context), name, as_json=as_json)

@@ -41,7 +41,15 @@ async def open_services(
         mind = await asyncio.to_thread(build_mind, models)
         if isinstance(mind, LLMMind):
             stack.push_async_callback(mind.aclose)
-        yield Services(memory, mind, settings.limits, settings.user, settings.language or "pt"), checkpointer
+        services = Services(
+            memory,
+            mind,
+            settings.limits,
+            settings.user,
+            settings.language or "pt",
+            time_zone=settings.time_zone,
+        )
+        yield services, checkpointer
 
 
 def _memory(

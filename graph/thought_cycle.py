@@ -17,7 +17,7 @@ from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.actions.base import Action
 from thoughtcycle.nodes.actions.registry import Registry, discover
 from thoughtcycle.nodes.command import RECALL, REMEMBER, command
-from thoughtcycle.nodes.context import Context, ContextSource, adapt
+from thoughtcycle.nodes.context import Context, ContextSource, adapt, check_time_zone
 from thoughtcycle.nodes.guard import Step, guarded, refusals_told
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.recall import recall
@@ -93,6 +93,7 @@ def create_thought_cycle(
     limits: Limits | None = None,
     single_user: str | None = None,
     language: Language = "pt",
+    time_zone: str = "UTC",
     clock: Callable[[], datetime] = utc_now,
 ) -> ThoughtCycle:
     """The compiled thought cycle over an open memory and a mind.
@@ -100,10 +101,12 @@ def create_thought_cycle(
     `checkpointer` is what LangGraph's `compile` takes: a saver, None, or True for a subgraph that keeps
     its own state across its parent's turns. A saver of ours (`open_checkpointer`) is bound to `memory`:
     what is hidden is not read from it, what is erased leaves it. `single_user` is the user of every run
-    that names none, `language` that of threads whose messages have not shown theirs yet.
+    that names none, `language` that of threads whose messages have not shown theirs yet, `time_zone` that of
+    users who have set none. Raises InputRefused for an unknown zone.
     A run without a user fails with NotAllowed.
     """
-    services = Services(memory, mind, limits or Limits(), single_user, language, clock)
+    check_time_zone(time_zone)
+    services = Services(memory, mind, limits or Limits(), single_user, language, clock, time_zone)
 
     async def provide() -> Services:
         return services

@@ -8,12 +8,12 @@ from langchain_core.messages import RemoveMessage
 from langgraph.graph import END
 
 from thoughtcycle.memory.records import Step
-from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.commands import LOOK_UP, Command, command_in, switched
 from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.envelope import enveloped
 from thoughtcycle.nodes.message import new_messages, taken_in
+from thoughtcycle.nodes.settling import settle
 from thoughtcycle.nodes.state import Briefing, State, StateUpdate
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed, ThoughtcycleError
@@ -54,17 +54,16 @@ async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
     """The user's message as one, and its language; the whole answer when it is a command."""
     said = new_messages(turn.state["messages"])
     message = taken_in(said, longest=turn.services.limits.message_chars)
-    language = settle_language(turn, message.text)
+    language, time_zone = await settle(turn, message.text)
+    settled: StateUpdate = {"language": language, "time_zone": time_zone}
     messages = [*(RemoveMessage(id=part.id) for part in said[:-1] if part.id), message]
     called = command_in(message.text)
     if called is None:
-        return {"language": language, "messages": messages}
-    begun = replace(
-        turn, state=cast(State, {**turn.state, **fresh, "language": language, "messages": [message]})
-    )
+        return settled | {"messages": messages}
+    begun = replace(turn, state=cast(State, {**turn.state, **fresh, **settled, "messages": [message]}))
     looked_up = called.name == LOOK_UP
     done = await _look_up(begun, called.argument) if looked_up else await _switch(begun, called)
-    return done | {"language": language, "messages": [*messages, *done["messages"]]}
+    return done | settled | {"messages": [*messages, *done["messages"]]}
 
 
 async def _admit(turn: Turn) -> None:
@@ -79,19 +78,11 @@ async def _admit(turn: Turn) -> None:
             raise
 
 
-def settle_language(turn: Turn, text: str) -> Language:
-    """The run's language, else that of the message, else that of the turn before."""
-    asked = turn.context.language
-    if asked in ("pt", "en"):
-        return "pt" if asked == "pt" else "en"
-    return detect_language(text, turn.language)
-
-
 async def _refuse(turn: Turn, failure: ThoughtcycleError) -> StateUpdate:
     """One clear line; what cannot be used leaves the thread, nothing of it is kept."""
     failure = known_outage(turn, failure)
     asked = turn.context.language
-    language = turn.language if asked == "auto" else settle_language(turn, "")
+    language: Language = "pt" if asked == "pt" else "en" if asked == "en" else turn.language
     said = await speak(failure.text(language), chat_history=False)
     came = takewhile(lambda message: not enveloped(message), reversed(turn.state["messages"]))
     unusable = came if isinstance(failure, InputRefused) else ()

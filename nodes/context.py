@@ -21,9 +21,9 @@ class Context:
     channel: str = "chat"
     """Where the message came in."""
     language: str = "auto"
-    """`pt`, `en`, or `auto`: that of the message."""
-    time_zone: str = "UTC"
-    """IANA name, e.g. America/Sao_Paulo; relative dates are read in it."""
+    """`pt`, `en`, or `auto`: as the user has set it, else that of the message."""
+    time_zone: str | None = None
+    """IANA name, e.g. America/Sao_Paulo, in which relative dates are read; None: as the user has set it."""
     persona: str = "Katherine"
     """The assistant's name."""
     smart_context: bool | None = None
@@ -80,7 +80,8 @@ def check(context: Context) -> Context:
         raise NotAllowed("no_user")
     if context.language not in ("auto", *LANGUAGES):
         raise InputRefused("unknown_language", language=context.language)
-    check_time_zone(context.time_zone)
+    if context.time_zone is not None:
+        check_time_zone(context.time_zone)
     if context.max_steps is not None and not 1 <= context.max_steps <= 50:
         raise InputRefused("bad_setting", name="max_steps", expected="1..50", value=context.max_steps)
     return context

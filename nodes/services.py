@@ -23,6 +23,8 @@ class Services:
     language: Language = "pt"
     """Of a thread whose messages have not shown theirs yet."""
     clock: Callable[[], datetime] = utc_now
+    time_zone: str = "UTC"
+    """Of users who have set none, where the run names none either."""
 
 
 Provider = Callable[[], Awaitable[Services]]

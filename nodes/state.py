@@ -54,6 +54,8 @@ class State(InputState):
     """Whose thread this is: nobody else may go on with it."""
     language: str
     """The language of this turn."""
+    time_zone: str
+    """The IANA zone in which its relative dates are read."""
     window: list[Utterance]
     """The recent messages before this turn, as prompts may show them."""
     steps: list[Step]

@@ -84,8 +84,9 @@ class Turn:
         return datetime.fromisoformat(at) if at else self.services.clock()
 
     def now(self) -> datetime:
-        """The message's own time in the user's time zone."""
-        return self.at.astimezone(ZoneInfo(self.context.time_zone))
+        """The message's own time in the user's time zone, settled by the first step."""
+        zone = self.context.time_zone or self.state.get("time_zone") or self.services.time_zone
+        return self.at.astimezone(ZoneInfo(zone))
 
     def require_memory(self) -> None:
         """Raises StorageFailed('memory_away') while memory cannot be read."""

@@ -1,10 +1,13 @@
 """Settings changed from the chat: smart context and pause, in both languages, and what a pause keeps out."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from support.graphs import lab
+from thoughtcycle.memory.formed import UserSettings
+from thoughtcycle.nodes.settling import settle_time_zone
 
 
 @pytest.mark.spec("SM-6")
@@ -37,3 +40,24 @@ async def test_what_is_neither_on_nor_off_changes_nothing(tmp_path: Path, bad: s
     async with lab(tmp_path) as talk:
         assert "on" in await talk.answer(bad)
         assert (await talk.memory.settings("ana")).revision == 0
+
+
+@pytest.mark.spec("BY-11")
+async def test_the_users_own_zone_and_language_count_where_the_run_names_none(tmp_path: Path) -> None:
+    async with lab(tmp_path, time_zone="America/Recife") as talk:
+        await talk.say("oi")
+        await talk.memory.change_settings("ana", language="en", time_zone="Asia/Tokyo")
+        assert "Smart context" in await talk.answer("/smart")
+        assert "Contexto" in await talk.answer("/smart", language="pt")
+        await talk.say("oi", time_zone="UTC")
+        cycles = await talk.memory.conversation("ana", "t", limit=9)
+        zones = [cycle.message.at.utcoffset() for cycle in cycles]
+        assert zones[0] == timedelta(hours=-3) and zones[1] == zones[2] == timedelta(hours=9)
+        assert zones[3] == timedelta(0)
+        assert "Contexto" in await talk.answer("/smart", "theirs", user_id="bia")
+
+
+async def test_a_stored_zone_that_this_machine_does_not_know_hinders_nothing() -> None:
+    stored = UserSettings(user="ana", time_zone="Mars/Olympus")
+    assert settle_time_zone(None, stored, "UTC") == "UTC"
+    assert settle_time_zone("Asia/Tokyo", stored, "UTC") == "Asia/Tokyo"
