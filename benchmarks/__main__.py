@@ -7,7 +7,18 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks import checkpoints, command, databases, disk, first_token, growth, memories, peers, turn
+from benchmarks import (
+    checkpoints,
+    command,
+    databases,
+    disk,
+    first_token,
+    formation,
+    growth,
+    memories,
+    peers,
+    turn,
+)
 from benchmarks.machine import describe
 
 ALL: dict[str, Callable[[], str]] = {
@@ -18,6 +29,7 @@ ALL: dict[str, Callable[[], str]] = {
     "databases": lambda: asyncio.run(databases.run()),
     "first-token": first_token.run,
     "disk": lambda: asyncio.run(disk.run()),
+    "formation": lambda: asyncio.run(formation.run()),
     "memories": lambda: asyncio.run(memories.run()),
     "peers": peers.run,
 }

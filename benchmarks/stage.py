@@ -72,13 +72,13 @@ async def stage(folder: Path, memories: int) -> AsyncIterator[tuple[ThoughtCycle
     """The graph, its memory with `memories` memories of user `bench`, and its checkpointer."""
     url = f"sqlite:///{folder}/bench.db"
     async with Memory.open(url, embeddings=StubEmbeddings()) as memory, open_checkpointer(url) as saver:
-        drafts = [MemoryDraft(content=_sentence(number)) for number in range(memories)]
+        drafts = [MemoryDraft(content=sentence(number)) for number in range(memories)]
         for start in range(0, memories, 250):
             await memory.save("bench", drafts[start : start + 250])
         yield create_thought_cycle(memory=memory, mind=InstantMind(), checkpointer=saver), memory, saver
 
 
-def _sentence(number: int) -> str:
+def sentence(number: int) -> str:
     words = (WORDS[(number * step + step) % len(WORDS)] for step in (1, 3, 7, 11, 13))
     return f"Fato {number}: {' '.join(words)}"
 

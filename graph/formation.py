@@ -39,6 +39,7 @@ Builder = StateGraph[FormationState, Context, FormationInput, FormationOutput]
 Formation = CompiledStateGraph[FormationState, Context, FormationInput, FormationOutput]
 
 STEPS: tuple[tuple[str, Step], ...] = (
+    ("sift", sift),
     ("judge", judge),
     ("reconcile", reconcile),
     ("observe", observe),
@@ -48,7 +49,7 @@ STEPS: tuple[tuple[str, Step], ...] = (
     ("embed", embed),
     ("finish", finish),
 )
-"""In their order; each may be repeated."""
+"""In their order, those aside that have nothing to do; each may be repeated."""
 
 
 class Node(Protocol):
@@ -74,17 +75,30 @@ def builder(provide: Provider) -> Builder:
         input_schema=FormationInput,
         output_schema=FormationOutput,
     )
-    graph.add_node("sift", node(sift))
+    for name, step in STEPS:
+        graph.add_node(name, node(step))
     graph.add_edge(START, "sift")
     graph.add_conditional_edges("sift", _after_sifting, ["judge", END])
-    for (name, step), following in zip(STEPS, [*(name for name, _ in STEPS[1:]), END], strict=True):
-        graph.add_node(name, node(step))
-        graph.add_edge(name, following)
+    graph.add_conditional_edges("judge", _after_judging, ["reconcile", "age"])
+    graph.add_edge("reconcile", "observe")
+    graph.add_edge("observe", "age")
+    graph.add_conditional_edges("age", _after_ageing, ["summarise", "compress", "finish"])
+    graph.add_edge("summarise", "compress")
+    graph.add_edge("compress", "finish")
+    graph.add_edge("finish", END)
     return graph
 
 
 def _after_sifting(state: FormationState) -> str:
     return END if state["done"] else "judge"
+
+
+def _after_judging(state: FormationState) -> str:
+    return "reconcile" if state["dropped"] is None else "age"
+
+
+def _after_ageing(state: FormationState) -> str:
+    return state["due"]
 
 
 def create_formation(

@@ -34,7 +34,11 @@ def count_words(text: str) -> int:
 
     "R$ 5.000" is two words, "bem-vindo" one, "—" none.
     """
-    return sum(any(map(str.isalnum, word)) for word in text.split())
+    return sum(map(_counts, text.split()))
+
+
+def _counts(word: str) -> bool:
+    return word.isalnum() or any(map(str.isalnum, word))
 
 
 def cut(text: str, words: int) -> str:
@@ -43,7 +47,7 @@ def cut(text: str, words: int) -> str:
         return " ".join(text.split())
     kept: list[str] = []
     for word in text.split():
-        words -= any(map(str.isalnum, word))
+        words -= _counts(word)
         if words < 0:
             break
         kept.append(word)
@@ -69,7 +73,8 @@ def counted(memory: ConversationMemory, recent: Iterable[Cycle]) -> Conversation
     """`memory` with every word count as it should be, whatever was stored (CM-8)."""
     old = tuple(map(_right, memory.old_memory))
     periods = tuple(map(_right_period, memory.periods))
-    total = recent_words(recent) + count_words(memory.working) + old_words((*old, *periods))
+    total = recent_words(recent) + count_words(memory.working)
+    total += sum(one.summary_word_count for one in old) + sum(one.word_count for one in periods)
     changed = {"old_memory": old, "periods": periods, "total_word_count": total}
     return memory.model_copy(update=changed)
 

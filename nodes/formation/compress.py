@@ -11,12 +11,10 @@ from thoughtcycle.nodes.formation.state import FormationUpdate
 
 async def compress(forming: Forming) -> FormationUpdate:
     """Step by step until the goal is met or nothing is left to do; written once, at the end."""
-    cycle = await forming.cycle()
     volume = forming.services.limits.volume
-    known = await forming.memory.conversation_memory(forming.user, cycle.chat)
-    if not compression_due(known, volume):
+    talk = await talk_of(forming)
+    if not compression_due(talk.memory, volume):
         return {}
-    talk = await talk_of(forming, cycle.chat)
     memory, now, language = talk.memory, forming.services.clock(), forming.language
     while (step := next_step(memory, talk.recent, volume)) is not None:
         before = memory

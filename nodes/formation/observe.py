@@ -11,11 +11,8 @@ from thoughtcycle.nodes.formation.state import FormationUpdate
 async def observe(forming: Forming) -> FormationUpdate:
     """Feeds the profile (LM-3, LM-7) and keeps a mood that came up on the same topic often enough (HM-4).
 
-    The profile knows the cycles that it rests on, so that none counts twice. From what the funnel dropped
-    nothing is learned.
+    The profile knows the cycles that it rests on, so that none counts twice.
     """
-    if forming.state["dropped"] is not None:
-        return {}
     cycle = await forming.cycle()
     profile = await _noted(forming, cycle)
     mood = forming.judgement.mood

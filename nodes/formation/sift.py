@@ -27,6 +27,7 @@ async def sift(forming: Forming) -> FormationUpdate:
     verdict = await asyncio.to_thread(lambda: exchange.verdict)
     return {
         "cycle_id": cycle.id,
+        "chat": cycle.chat,
         "digest": digest_of(cycle),
         "language": exchange.language,
         "dropped": None if verdict.passed else verdict.reason,

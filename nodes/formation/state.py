@@ -1,8 +1,10 @@
 """What one run of formation carries from step to step: ids and small plain JSON."""
 
-from typing import Any
+from typing import Any, Literal
 
 from typing_extensions import TypedDict
+
+Due = Literal["summarise", "compress", "finish"]
 
 
 class FormationInput(TypedDict):
@@ -14,12 +16,15 @@ class FormationInput(TypedDict):
 class FormationState(FormationInput):
     """The running state."""
 
+    chat: str
     digest: str
     """Of the words that are judged: other words by now (a new reply, a deletion) are judged anew."""
     language: str
     dropped: str | None
     """Why rules alone judge it (SM-2); None: it passed the funnel."""
     judgement: dict[str, Any] | None
+    due: Due
+    """What the memory of the chat needs next."""
     done: bool
 
 

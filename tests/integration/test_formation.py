@@ -12,10 +12,12 @@ from support.memories import WordEmbedder
 from thoughtcycle.graph.formation import create_formation
 from thoughtcycle.graph.upkeep import create_worker
 from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.formed import ConversationMemory
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.formation.age import reached
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.prompts.errors import NotAllowed
 
@@ -189,3 +191,36 @@ async def test_formation_of_another_users_cycle_does_nothing(memory: Memory) -> 
         await graph.ainvoke({"cycle_id": cycle.id}, context=Context())
     (left,) = await reread(memory)
     assert left.formation == "pending"
+
+
+async def test_of_a_backlog_no_cycle_takes_in_those_that_still_wait(memory: Memory) -> None:
+    ids = [cycle.id for cycle in await tell(memory, *(f"Hoje caminhei {n} km no parque" for n in range(6)))]
+    formation = create_formation(memory=memory, mind=RuleMind())
+    await formation.ainvoke({"cycle_id": ids[0]}, context=Context(user_id="ana"))
+    known = await memory.conversation_memory("ana", "c")
+    assert (known.head, known.total_cycles, known.old_memory) == (ids[0], 1, ())
+    await form(memory)
+    known = await memory.conversation_memory("ana", "c")
+    assert (known.head, known.total_cycles) == (ids[-1], 6)
+    assert [one.cycle_id for one in known.old_memory] == ids[:-2]
+    assert not any(one.pending_summarization for one in known.old_memory)
+
+
+@pytest.mark.parametrize(
+    ("head", "revision", "cycle", "expected"),
+    [
+        (None, 0, "b", "ab"),
+        ("b", 1, "c", "abc"),
+        ("d", 4, "b", "abcd"),  # formed anew: what came after it stays
+        (None, 3, "b", "abcde"),  # it was erased, and has to be made anew
+        ("x", 3, "b", "abcde"),  # of another branch
+        ("b", 2, "x", "abcde"),  # on an abandoned branch
+    ],
+)
+def test_the_live_branch_counts_as_far_as_formation_has_come(
+    head: str | None, revision: int, cycle: str, expected: str
+) -> None:
+    known = ConversationMemory(
+        chat_id="c", user_id="ana", head=head, revision=revision, created_at=START, updated_at=START
+    )
+    assert list(reached(known, list("abcde"), cycle)) == list(expected)
