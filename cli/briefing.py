@@ -45,6 +45,7 @@ def briefing(
     from thoughtcycle.memory.brief_gathering import Plan, beside, gathered, made
     from thoughtcycle.memory.briefing import RECIPES
     from thoughtcycle.memory.records import new_id, utc_now
+    from thoughtcycle.mind.language.situations import situation_contexts
     from thoughtcycle.nodes.context import check_time_zone
     from thoughtcycle.nodes.recall import query_of
     from thoughtcycle.nodes.settling import settle_language, settle_time_zone
@@ -74,7 +75,8 @@ def briefing(
         now = utc_now().astimezone(ZoneInfo(settle_time_zone(time_zone, stored, settings.time_zone)))
         recent = await memory.conversation(who, found, limit=limits.window_cycles) if found else []
         query = query_of(message, spoken)
-        material = await gathered(memory, who, found or new_id(), query, plan, now=now)
+        called = situation_contexts(message, spoken)
+        material = await gathered(memory, who, found or new_id(), query, plan, now=now, calls_for=called)
         return made(beside(material, recent), plan, spoken)
 
     brief = with_memory(db, user, work)

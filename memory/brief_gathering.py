@@ -10,13 +10,15 @@ import numpy as np
 from thoughtcycle.memory.brief_sections import Material
 from thoughtcycle.memory.briefing import Brief, Recipe, briefed
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.recalling import CHATS
-from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.recalling import CHATS, Recollection
+from thoughtcycle.memory.records import Cycle, MemoryHit
 from thoughtcycle.memory.searching import CANDIDATES
 from thoughtcycle.prompts.loader import Language
 
 MEMORIES = 24
 """Memories of all layers from which the places of the layers are filled: one search serves them all."""
+CALLED = 4
+"""Memories that a situation brings to mind."""
 TOKENS_PER_EXCERPT = 20
 """Fewer than an excerpt takes: so many are looked for that the budget is filled."""
 EXCERPT_FLOOR = 0.25
@@ -52,8 +54,11 @@ async def gathered(
     *,
     now: datetime,
     vector: np.ndarray | None = None,
+    calls_for: Sequence[str] = (),
 ) -> Material:
     """All that the briefing of a message may show, the recent window aside (see `beside`).
+
+    `calls_for`: topics that the message does not name but touches; memories of theirs come behind.
 
     `query` is what is looked for, `now` the message's time in the user's zone. Raises ModelFailed when
     embeddings fail.
@@ -76,6 +81,8 @@ async def gathered(
             floor=plan.floor,
             patience=plan.patience,
         )
+        if calls_for and plan.facts:
+            found = _behind(found, await _called(memory, user, calls_for))
         sheets = await reading
     finally:
         reading.cancel()
@@ -89,6 +96,23 @@ async def gathered(
         smart=bool(await others()),
         paused=sheets.settings.paused,
     )
+
+
+async def _called(memory: Memory, user: str, topics: Sequence[str]) -> list[MemoryHit]:
+    words = np.empty(0, dtype=np.float32)  # topics are search contexts: no vector is needed to find them
+    return await memory.search(user, " ".join(topics), vector=words, limit=CALLED, counted=False)
+
+
+def _behind(found: Recollection, called: Sequence[MemoryHit]) -> Recollection:
+    """`found` with memories that the situation calls for behind what the message itself speaks of."""
+    known = {hit.record.id for hit in found.hits}
+    least = min((hit.relevance for hit in found.hits), default=1.0)
+    more = [
+        hit.model_copy(update={"relevance": least * hit.relevance})
+        for hit in called
+        if hit.record.id not in known
+    ]
+    return replace(found, hits=[*found.hits, *more])
 
 
 def beside(material: Material, recent: Sequence[Cycle]) -> Material:

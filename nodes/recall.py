@@ -10,6 +10,7 @@ from thoughtcycle.memory.brief_gathering import without as left_out
 from thoughtcycle.memory.brief_sections import Material
 from thoughtcycle.memory.recalling import WAIT_SECONDS
 from thoughtcycle.memory.records import Cycle, Utterance
+from thoughtcycle.mind.language.situations import situation_contexts
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes import window as windows
 from thoughtcycle.nodes.cycle import open_cycle
@@ -77,7 +78,16 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
 async def gathered_for(turn: Turn) -> Material:
     """What the message brings to mind, by rules and one embedding; without that by words."""
     query = query_of(turn.message, turn.language)
-    gather = partial(gathered, turn.memory, turn.user, turn.chat, query, plan_of(turn), now=turn.now())
+    gather = partial(
+        gathered,
+        turn.memory,
+        turn.user,
+        turn.chat,
+        query,
+        plan_of(turn),
+        now=turn.now(),
+        calls_for=situation_contexts(turn.message, turn.language),
+    )
     try:
         return await gather()
     except ModelFailed as failure:
