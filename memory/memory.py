@@ -307,6 +307,10 @@ class Memory(
         """The former versions of a memory, the latest first."""
         return await self._storage.versions(owned(user), [id])
 
+    async def told_in(self, user: str, cycles: Sequence[str]) -> Records:
+        """The memories that rest on what was said in these cycles, former versions and hidden ones too."""
+        return await self._storage.of_cycles(owned(user), cycles)
+
     async def _new_keys(
         self, user: str, id: str, content: Any, bindings: Sequence[str] | None
     ) -> dict[str, np.ndarray]:

@@ -190,14 +190,16 @@ class SheetKeeping(Engine):
         """Stores what formation made of a closed cycle; None, and nothing changed, if its words are others.
 
         `expected` is the cycle as it was read (masked) and judged: when it was answered anew, or what it
-        says was hidden, brought back or erased meanwhile, it stays pending and is judged again.
+        says was hidden, brought back or erased meanwhile, it stays pending and is judged again. So does one
+        that is not to be learned from (`none`) since it was read.
         """
         mask = await self._masks.of(owned(user))
         took = False
 
         def change(known: Cycle) -> Cycle:
             nonlocal took
-            took = known.closed and _words(mask.cycle(known)) == _words(expected)
+            barred = known.formation == "none" != expected.formation
+            took = known.closed and not barred and _words(mask.cycle(known)) == _words(expected)
             formed = {"judgement": judgement, "marks": tuple(marks), "formation": formation}
             return known.model_copy(update=formed) if took else known
 

@@ -8,6 +8,7 @@ from langchain_core.messages import RemoveMessage
 from langgraph.graph import END
 
 from thoughtcycle.memory.records import Step
+from thoughtcycle.mind.language.unsaying import unsays_last
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.commands import LOOK_UP, Command, command_in, switched
 from thoughtcycle.nodes.cycle import open_cycle
@@ -16,6 +17,7 @@ from thoughtcycle.nodes.message import new_messages, taken_in
 from thoughtcycle.nodes.settling import settle
 from thoughtcycle.nodes.state import Briefing, State, StateUpdate
 from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.nodes.unsay import UNSAY, unsay
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed, ThoughtcycleError
 from thoughtcycle.prompts.loader import Language
 
@@ -57,13 +59,18 @@ async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
     language, time_zone = await settle(turn, message.text)
     settled: StateUpdate = {"language": language, "time_zone": time_zone}
     messages = [*(RemoveMessage(id=part.id) for part in said[:-1] if part.id), message]
-    called = command_in(message.text)
+    called = UNSAY if unsays_last(message.text) else command_in(message.text)
     if called is None:
         return settled | {"messages": messages}
     begun = replace(turn, state=cast(State, {**turn.state, **fresh, **settled, "messages": [message]}))
-    looked_up = called.name == LOOK_UP
-    done = await _look_up(begun, called.argument) if looked_up else await _switch(begun, called)
+    done = await _answered(begun, called)
     return done | settled | {"messages": [*messages, *done["messages"]]}
+
+
+async def _answered(turn: Turn, called: Command) -> StateUpdate:
+    if called.name == LOOK_UP:
+        return await _look_up(turn, called.argument)
+    return await unsay(turn) if called is UNSAY else await _switch(turn, called)
 
 
 async def _admit(turn: Turn) -> None:

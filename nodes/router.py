@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 
 from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.language.unsaying import unsays
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.actions.registry import Registry
 from thoughtcycle.nodes.command import REMEMBER
@@ -31,14 +32,15 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
     """One decision; at most `max_steps` of them in a cycle, and never a recursion error."""
     if turn.state.get("failure"):
         return {"next_action": REMEMBER}
-    enabled = [action.name for action in actions.enabled(turn.context)]
+    unsaid = unsays(turn.message)
+    enabled = [action.name for action in actions.enabled(turn.context, unsaid=unsaid)]
     if not enabled:
         return await _end(turn, "no_action")
     if _out_of_steps(turn):
         closing = next((name for name in reversed(enabled) if actions[name].ends and name == "Finish"), None)
         return {"next_action": closing} if closing else await _end(turn, "out_of_steps")
     turn.status(turn.texts("router")["status"])
-    view = turn.view(actions.cards(turn.language, turn.context))
+    view = turn.view(actions.cards(turn.language, turn.context, unsaid=unsaid))
     for question in (DECIDE, DECIDE_AGAIN):
         answer = await turn.mind.ask(question, view)
         if name := resolve(answer, enabled):

@@ -36,19 +36,20 @@ class Registry(Mapping[str, Action[Any]]):
     def __len__(self) -> int:
         return len(self._actions)
 
-    def enabled(self, context: Context) -> list[Action[Any]]:
-        """What the router may pick in this run."""
+    def enabled(self, context: Context, *, unsaid: bool = False) -> list[Action[Any]]:
+        """What the router may pick in this run; nothing that writes for a message that is not to be kept."""
         off = {name.casefold() for name in context.disabled_actions}
         return [
             action
             for action in self.values()
-            if action.name.casefold() not in off and not (context.incognito and action.writes)
+            if action.name.casefold() not in off and not ((context.incognito or unsaid) and action.writes)
         ]
 
-    def cards(self, language: Language, context: Context) -> list[ActionCard]:
+    def cards(self, language: Language, context: Context, *, unsaid: bool = False) -> list[ActionCard]:
         """The enabled actions as the router is told of them."""
         return [
-            ActionCard(action.name, action.when(language), action.urgency) for action in self.enabled(context)
+            ActionCard(action.name, action.when(language), action.urgency)
+            for action in self.enabled(context, unsaid=unsaid)
         ]
 
 

@@ -62,12 +62,12 @@ class Forming:
         """The cycle, without the words of what the user has deleted.
 
         Raises NotAllowed('cycle_unknown'), and Conflict when its words are others than those that the run
-        began with: it was answered anew, or something was deleted.
+        began with (it was answered anew, or something was deleted), or nothing is to be learned from it.
         """
         found = await self.memory.cycle(self.user, self.state["cycle_id"])
         if found is None:
             raise NotAllowed("cycle_unknown", id=repr(self.state["cycle_id"]))
-        if digest_of(found) != self.state["digest"]:
+        if found.formation == "none" or digest_of(found) != self.state["digest"]:
             raise Conflict
         return found
 

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from thoughtcycle.memory.unlearning import unlearn
 from thoughtcycle.nodes.formation.forming import Forming, digest_of, exchange_of
 from thoughtcycle.nodes.formation.state import FormationUpdate
 
@@ -18,6 +19,8 @@ async def sift(forming: Forming) -> FormationUpdate:
     if not wanted:
         wanted = next((cycle.id for cycle in await memory.pending_cycles(user, limit=1)), "")
     cycle = await memory.cycle(user, wanted) if wanted else None
+    if cycle is not None and cycle.formation == "none" and cycle.judgement is not None:
+        await unlearn(memory, user, cycle, cycle.judgement.summary)  # what a run beside it still made of it
     if cycle is None or cycle.formation != "pending":
         return {**NOTHING, "cycle_id": wanted}
     if (await memory.settings(user)).paused:

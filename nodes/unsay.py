@@ -1,0 +1,43 @@
+"""Answers "don't remember this" said after a message: nothing is learned from the exchange before (BY-10)."""
+
+from thoughtcycle.memory.records import Cycle, Step
+from thoughtcycle.memory.unlearning import unlearn
+from thoughtcycle.mind.streaming import speak
+from thoughtcycle.nodes.commands import Command
+from thoughtcycle.nodes.cycle import open_cycle
+from thoughtcycle.nodes.state import StateUpdate
+from thoughtcycle.nodes.turn import Turn
+
+UNSAY = Command("unsay", "")
+"""It is said in plain words, and no model is asked: what the user consents to is for no model to decide."""
+
+
+async def unsay(turn: Turn) -> StateUpdate:
+    """Takes back what was learned from the exchange before, and says so in one line."""
+    turn.require_memory()
+    before = await _before(turn)
+    cycle = await open_cycle(turn)
+    gone: list[str] = []
+    if before is not None:
+        neutral = turn.texts("formation/judge")["unsaid"]
+        hidden = await unlearn(turn.memory, turn.user, before, neutral, asked=cycle.id if cycle else None)
+        gone = [record.id for record in hidden]
+    section = "unsaid.done" if before is not None else "unsaid.nothing"
+    said = await speak(turn.texts("cycle")[section], chat_history=False)
+    step = Step(action="/unsay", input="", outcome=section, status="done" if before else "nothing")
+    return {
+        "messages": [said],
+        "cycle_id": cycle.id if cycle else None,
+        "recalled": [known for known in turn.state.get("recalled", ()) if known["id"] not in gone],
+        "steps": [step],
+        "next_action": "remember",
+    }
+
+
+async def _before(turn: Turn) -> Cycle | None:
+    """The exchange before this message; None at the beginning, and in incognito, where none is kept."""
+    if turn.context.incognito:
+        return None
+    tip = turn.state.get("parent") if turn.kept else None
+    cycles = await turn.memory.conversation(turn.user, turn.chat, limit=1, tip=tip)
+    return cycles[-1] if cycles else None
