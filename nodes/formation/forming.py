@@ -72,12 +72,17 @@ class Forming:
         return found
 
     async def find(self, query: str, limit: int) -> list[MemoryRecord]:
-        """Active memories that speak of `query`; by words alone while the embedding model is out of reach."""
+        """The active memories nearest to `query`, however far: whoever asks decides what they have to do with it.
+
+        By words alone while the embedding model is out of reach.
+        """
         try:
-            hits = await self.memory.search(self.user, query, limit=limit, counted=False)
+            hits = await self.memory.search(self.user, query, limit=limit, floor=0.0, counted=False)
         except ModelFailed as failure:
             log.warning("searching by words alone: %s", failure.code)
-            hits = await self.memory.search(self.user, query, vector=WORDS_ONLY, limit=limit, counted=False)
+            hits = await self.memory.search(
+                self.user, query, vector=WORDS_ONLY, limit=limit, floor=0.0, counted=False
+            )
         return [hit.record for hit in hits if hit.record.status == "active"]
 
 

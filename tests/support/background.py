@@ -66,22 +66,34 @@ class Background:
         if question in self.refuses:
             return self.refuses[question]
         if question == "judge":
-            return self.judge(said)
+            return self.judge(said, system)
         if question == "compress":
             count = len(re.findall(r"^\d+\. \(", said, re.MULTILINE))
             return json.dumps([self.short] * count)
         return self.rolled if question == "roll_up" else self.working
 
-    def judge(self, shown: str) -> Behaviour:
-        """The judgement of an exchange as the prompt shows it."""
+    def judge(self, shown: str, system: str) -> Behaviour:
+        """The judgement of an exchange as the prompt shows it.
+
+        `same_as` and `replaces` of a fact name a known memory by its words, and become its number.
+        """
         self.judged.append(shown)
         for words, behaviour in self.refuses_words.items():
             if words in shown:
                 return behaviour
         said = shown.partition(": ")[2].split("\n")[0]
         found = [fact for words, facts in self.facts.items() if words in shown for fact in facts]
+        found = [{**fact, **_numbered(fact, system)} for fact in found]
         summary = self.summary.format(said=" ".join(said.split()[:20]))
         return json.dumps({"importance": self.importance, "type": "chat", "summary": summary, "facts": found})
+
+
+def _numbered(fact: dict[str, Any], system: str) -> dict[str, int]:
+    named = {name: str(fact[name]) for name in ("same_as", "replaces") if name in fact}
+    listed = {
+        name: re.search(rf"^(\d+)\. .*{re.escape(it)}", system, re.MULTILINE) for name, it in named.items()
+    }
+    return {name: int(match[1]) for name, match in listed.items() if match is not None}
 
 
 def question_of(system: str) -> str:
