@@ -1,6 +1,7 @@
 """Goals, limits, preferences and decisions that the user declares: critical data, found by rules (CM-7)."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,6 +45,18 @@ class _Found:
     end: int
 
 
+class _Measured:
+    """The amounts and dates of a message, by place: a pasted book has thousands."""
+
+    def __init__(self, found: tuple[Quantity, ...]) -> None:
+        self._found = sorted(found, key=lambda one: one.start)
+        self._starts = [one.start for one in self._found]
+
+    def within(self, start: int, end: int) -> list[Quantity]:
+        """Those that begin at `start` or behind it, and before `end`."""
+        return self._found[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
+
+
 @cache
 def _data(language: Language) -> Mapping[str, Any]:
     return word_lists(language, "language/critical")
@@ -84,7 +97,7 @@ def critical_in(text: str, *, language: Language, now: datetime, cycle: str) -> 
     message = parse(text, spoken)
     if message.unsaid:
         return ()
-    measured = quantities(message.folded, spoken, now)
+    measured = _Measured(quantities(message.folded, spoken, now))
     data: dict[tuple[CriticalKind, str], CriticalDatum] = {}
     for sentence in message.sentences:
         for found in _merged(_in_sentence(message, sentence, measured, spoken)):
@@ -96,7 +109,7 @@ def critical_in(text: str, *, language: Language, now: datetime, cycle: str) -> 
 def _datum(
     message: Message,
     found: _Found,
-    measured: tuple[Quantity, ...],
+    measured: _Measured,
     cycle: str,
     at: datetime,
     language: Language,
@@ -105,7 +118,7 @@ def _datum(
     tag = compiled(word_lists(language, "language/clauses")["tag"], language)
     if match := tag.search(message.folded.text, start, end):
         end = match.start()
-    inside = [one.preserved.normalised for one in measured if start <= one.start < end]
+    inside = [one.preserved.normalised for one in measured.within(start, end)]
     return CriticalDatum(
         kind=found.kind,
         text=" ".join(message.folded.original(start, end).split()),
@@ -116,10 +129,17 @@ def _datum(
 
 
 def _merged(found: Iterator[_Found]) -> list[_Found]:
-    """One of several with the same kind that overlap, as long as it is no longer than `REACH`."""
+    """One of several with the same kind that overlap, as long as it is no longer than `REACH`.
+
+    They come in the order of their beginnings, so that only the last few of those kept can overlap the next.
+    """
     kept: list[_Found] = []
     for one in found:
-        same = next((place for place, each in enumerate(kept) if _overlap(each, one)), None)
+        same = None
+        for place in range(len(kept) - 1, -1, -1):
+            if kept[place].start + REACH < one.start:
+                break
+            same = place if _overlap(kept[place], one) else same
         if same is None:
             kept.append(one)
         else:
@@ -133,7 +153,7 @@ def _overlap(one: _Found, other: _Found) -> bool:
 
 
 def _in_sentence(
-    message: Message, sentence: Sentence, measured: tuple[Quantity, ...], language: Language
+    message: Message, sentence: Sentence, measured: _Measured, language: Language
 ) -> Iterator[_Found]:
     text = message.folded.text
     if _compiled(_data(language)["unsure"], language).search(text, sentence.start, sentence.end):
@@ -193,7 +213,7 @@ def _following(sentence: Sentence, place: int) -> Iterator[Clause]:
 
 
 def _kinds(
-    text: str, clause: Clause, reach: int, measured: tuple[Quantity, ...], language: Language
+    text: str, clause: Clause, reach: int, measured: _Measured, language: Language
 ) -> Iterator[tuple[CriticalKind, bool]]:
     """The kinds whose pattern the clause begins with, and whether what is meant may lie behind it."""
     for trigger in _triggers(language):
@@ -209,21 +229,21 @@ def _kinds(
                 break
 
 
-def _dated(end: int, measured: tuple[Quantity, ...]) -> bool:
-    return any(one.date and end <= one.start + 1 <= end + NEAR for one in measured)
+def _dated(end: int, measured: _Measured) -> bool:
+    return any(one.date for one in measured.within(end - 1, end + NEAR))
 
 
-def _start(clause: Clause, measured: tuple[Quantity, ...]) -> int:
+def _start(clause: Clause, measured: _Measured) -> int:
     """Where the clause begins; with what leads in, where that says when."""
     lead = clause.start - len(clause.lead)
-    return lead if any(one.date and lead <= one.start < clause.start for one in measured) else clause.start
+    return lead if any(one.date for one in measured.within(lead, clause.start)) else clause.start
 
 
 def _end(
     message: Message,
     sentence: Sentence,
     place: int,
-    measured: tuple[Quantity, ...],
+    measured: _Measured,
     language: Language,
 ) -> int:
     """How far the clause reaches: over those that go on with it, and to the amount that it lacks."""
@@ -233,8 +253,8 @@ def _end(
     end = clause.end
     for later in _following(sentence, place):
         goes_on = continues.match(text, later.start - len(later.lead), later.end)
-        lacks = not any(clause.start <= one.start < end for one in measured)
-        gives = any(later.start <= one.start < later.end for one in measured)
+        lacks = not measured.within(clause.start, end)
+        gives = bool(measured.within(later.start, later.end))
         own = next(_kinds(text, later, later.end, measured, language), None)
         if own is not None or not (goes_on or (lacks and gives)):
             break
