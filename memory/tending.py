@@ -1,6 +1,7 @@
 """What the garden asks of the engine: pages of what is active, and its changes, many in one go."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 
 from thoughtcycle.memory.changes import archived, corrected
 from thoughtcycle.memory.embedder import packed
@@ -63,6 +64,7 @@ class Tending(Searching):
     async def condense(self, user: str, id: str, content: str) -> MemoryRecord:
         """Says an active memory in fewer words, in place; the journal keeps the longer ones.
 
+        It is not used thereby: what is told by its last use stays as it was.
         Raises InputRefused('memory_not_active').
         """
         vectors = packed(await self.embed([content]))
@@ -74,7 +76,9 @@ class Tending(Searching):
             keys = await self._keys([record], vectors)
             changed = record.model_copy(update={"content": content})
             (write,) = corrected(record, changed, keys, self._clock(), None, op="condense")
-            return [write], record
+            return [
+                replace(write, record=write.record.model_copy(update={"updated": record.updated}))
+            ], record
 
         stored, before = await self._change(owned(user), plan)
         return stored.get(before.id, before)

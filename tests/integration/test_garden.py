@@ -138,6 +138,7 @@ async def test_an_old_story_is_said_in_fewer_words_with_every_number(year: Year)
     kept = await year.memory.get("ana", record.id)
     assert kept is not None and len(kept.text.split()) < 50
     assert all(number in kept.text for number in ("2024", "3.200", "12", "4", "850"))
+    assert set((await year.tend())["counts"].values()) == {0}, "being condensed is no use"
     year.now = JANUARY + timedelta(days=200, hours=1)
     assert (await year.tend())["counts"]["condense"] == 0
     assert (await year.memory.get("ana", pinned.id)).content == pinned.content  # type: ignore[union-attr]
