@@ -27,6 +27,7 @@ bench: $(VENV)/.bench
 
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m torture $(ARGS)
+	TORTURE_SAMPLE=0 $(BIN)/pytest -q tests/integration/test_formation_crash.py
 
 eval: $(VENV)/.dev
 	$(BIN)/python -m thoughtcycle.evals.rules $(ARGS)

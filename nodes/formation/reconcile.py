@@ -43,6 +43,8 @@ async def _settle(forming: Forming, cycle: Cycle, fact: FoundFact, draft: Memory
         await _take_back(forming, cycle, fact, near.values())
     elif target is None:
         await memory.save(user, [draft])
+    elif relation.relation == "same" and target.source.cycle == cycle.id:
+        await _complete(forming, cycle, fact, target, near)
     elif relation.relation == "same":
         await _same(forming, cycle, draft, target, broader=relation.broader == "fact")
     elif not _later(target, cycle, said):
@@ -99,14 +101,24 @@ async def _same(
     forming: Forming, cycle: Cycle, draft: MemoryDraft, target: MemoryRecord, *, broader: bool
 ) -> None:
     """Reinforces what says it already; where the new wording says more, that one is kept and takes it in."""
-    if target.source.cycle == cycle.id:
-        return
     if not broader:
         await forming.memory.reinforce(forming.user, target.id, cycle=cycle.id, said=cycle.message.at)
         return
     (saved,) = await forming.memory.save(forming.user, [draft])
     if saved.record.status == "active" and saved.record.id != target.id:
         await forming.memory.merge(forming.user, saved.record.id, target.id, cycle=cycle.id)
+
+
+async def _complete(
+    forming: Forming, cycle: Cycle, fact: FoundFact, own: MemoryRecord, near: Mapping[str, MemoryRecord]
+) -> None:
+    """Makes up for the merge of a run that ended between keeping the new wording and merging the old one."""
+    if own.content != fact.content:
+        return
+    others = {id: record for id, record in near.items() if record.source.cycle != cycle.id}
+    relation = related(fact, others, forming.language)
+    if relation.relation == "same" and relation.broader == "fact" and relation.id is not None:
+        await forming.memory.merge(forming.user, own.id, relation.id, cycle=cycle.id)
 
 
 def _later(target: MemoryRecord, cycle: Cycle, said: datetime) -> bool:

@@ -19,7 +19,7 @@ from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.formation.age import reached
 from thoughtcycle.nodes.services import Services
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -115,6 +115,30 @@ async def test_forming_again_changes_nothing(memory: Memory) -> None:
         )
     await form(memory)
     assert await state(memory) == before
+
+
+@pytest.mark.spec("HM-6")
+async def test_a_run_that_ended_before_it_merged_is_made_up_for(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first, second) = await tell(memory, "não gosto de carne de porco", "não gosto de carne")
+    graph = create_formation(memory=memory, mind=RuleMind())
+    await graph.ainvoke({"cycle_id": first.id}, context=Context(user_id="ana"))
+
+    async def ended(*args: object, **options: object) -> None:
+        raise StorageFailed("storage_locked", place="m.db")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "merge", ended)
+        with pytest.raises(StorageFailed):
+            await graph.ainvoke({"cycle_id": second.id}, context=Context(user_id="ana"))
+    assert len(await memory.list("ana")) == 2
+    await form(memory)
+    (kept,) = await memory.list("ana")
+    assert kept.content == "Não gosta de carne" and kept.source.cycle == second.id
+    assert [former.content for former in await memory.versions("ana", kept.id)] == [
+        "Não gosta de carne de porco"
+    ]
 
 
 @pytest.mark.spec("BY-9")
