@@ -37,6 +37,8 @@ eval: $(VENV)/.dev
 ifdef DATA
 	$(BIN)/thoughtcycle eval locomo --data $(DATA)/locomo
 	$(BIN)/thoughtcycle eval prefeval --data $(DATA)/prefeval
+	$(BIN)/thoughtcycle eval economy --data $(DATA)/locomo
+	$(BIN)/thoughtcycle eval compression --data $(DATA)/locomo
 endif
 
 picture: $(VENV)/.dev

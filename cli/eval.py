@@ -53,6 +53,18 @@ def economy(data: Data, as_json: Json = False) -> None:
         typer.echo(report.as_text())
 
 
+@app.command(help=TEXTS["help.compression"])
+@reported
+def compression(data: Data, as_json: Json = False) -> None:
+    from thoughtcycle.evals import compression as chats
+
+    found = asyncio.run(chats.evaluate(data))
+    if as_json:
+        put_json(chats.as_json(found))
+    else:
+        typer.echo(chats.as_text(found))
+
+
 @app.command(help=TEXTS["help.messages"])
 @reported
 def messages(as_json: Json = False, failures: Failures = False) -> None:

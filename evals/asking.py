@@ -1,8 +1,9 @@
 """How an evaluation asks: through the memory's own search, timed, beside a plain BM25 over the same texts."""
 
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from thoughtcycle.evals.measures import MOST
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.postings import Postings
-from thoughtcycle.memory.records import MemoryHit
+from thoughtcycle.memory.records import MemoryHit, utc_now
 from thoughtcycle.memory.searching import Part
 from thoughtcycle.memory.words import terms
 
@@ -21,10 +22,12 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def fresh_memory(embeddings: Embedder | None) -> AsyncIterator[Memory]:
+async def fresh_memory(
+    embeddings: Embedder | None, clock: Callable[[], datetime] = utc_now
+) -> AsyncIterator[Memory]:
     """A memory in a file that is gone afterwards."""
     with TemporaryDirectory() as folder:
-        async with Memory.open(f"sqlite:///{folder}/eval.db", embeddings=embeddings) as memory:
+        async with Memory.open(f"sqlite:///{folder}/eval.db", embeddings=embeddings, clock=clock) as memory:
             yield memory
 
 

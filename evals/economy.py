@@ -1,35 +1,43 @@
 """Token economy (HM-12): what a turn costs beside the full history, and whether the evidence is in it."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
-from thoughtcycle.evals.asking import fresh_memory, halves
-from thoughtcycle.evals.locomo import Conversation, feed, load
+from thoughtcycle.evals.asking import halves
+from thoughtcycle.evals.forming import Formed, formed
+from thoughtcycle.evals.locomo import Conversation, Fed, Turn, load
 from thoughtcycle.memory.brief_gathering import Plan, gathered, made
 from thoughtcycle.memory.brief_sections import Material
 from thoughtcycle.memory.briefing import Brief, estimated
 from thoughtcycle.memory.embedder import Embedder
-from thoughtcycle.memory.memory import Memory
-from thoughtcycle.mind.base import ActionCard, View
+from thoughtcycle.memory.records import MemoryRecord, Step
+from thoughtcycle.memory.words import terms
+from thoughtcycle.mind.base import ActionCard, Question, View
 from thoughtcycle.mind.prompting import ask_prompt, reply_prompt
 from thoughtcycle.nodes.actions.finish import Finish
+from thoughtcycle.nodes.actions.memory_search import MemorySearch
 from thoughtcycle.nodes.actions.registry import discover
 from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.recall import query_of
 from thoughtcycle.nodes.router import DECIDE
+from thoughtcycle.nodes.turn import short_form
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
 """Memory budgets, in tokens."""
+SHARES = ("any", "verbatim", "recall", "all")
+TOKENS = ("briefing", "turn", "searching", "full")
+"""Columns of the table."""
 NEW_CHAT = "asked"
 """The chat in which questions are asked: nothing was said in it."""
-LATER = timedelta(days=1)
-"""How long after the last session questions are asked."""
+MADE_FROM = 0.8
+"""Share of the words of a summary or a memory that are in the turn from which it counts as made."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +48,17 @@ class Told:
     half: str
     budget: int
     evidence: float
-    """Share of the evidence that is in the briefing, in [0, 1]."""
+    """Share of the evidence that is in the briefing, in [0, 1]: the turn, or what was made from it."""
+    verbatim: bool
+    """Whether any turn of the evidence is in the briefing."""
     briefing: int
     """Tokens of the briefing."""
     turn: int
     """Tokens that the calls of a turn read: a decision and a reply."""
+    searching: int
+    """The same of a turn with one search: a decision, its contexts, another decision, a reply."""
     full: int
-    """The same, with the full history in place of the briefing."""
+    """A decision and a reply, with the full history in place of the briefing."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +68,15 @@ class Economy:
     questions: int
     any: float
     """Share of questions with any of their evidence in the briefing."""
+    verbatim: float
+    """The same, as it was said."""
     recall: float
     """Share of the evidence that is in the briefing."""
     all: float
     """Share of questions with all of it."""
     briefing: float
     turn: float
+    searching: float
     full: float
 
     @property
@@ -75,10 +90,12 @@ def economy(told: Sequence[Told]) -> Economy:
     return Economy(
         questions=len(told),
         any=fmean(one.evidence > 0 for one in told),
+        verbatim=fmean(one.verbatim for one in told),
         recall=fmean(one.evidence for one in told),
         all=fmean(one.evidence == 1 for one in told),
         briefing=fmean(one.briefing for one in told),
         turn=fmean(one.turn for one in told),
+        searching=fmean(one.searching for one in told),
         full=fmean(one.full for one in told),
     )
 
@@ -122,7 +139,7 @@ class Report:
 
     def as_text(self) -> str:
         """One table: halves first, then conversations."""
-        columns = ("n", "any", "recall", "all", "briefing", "turn", "full", "share")
+        columns = ("n", *SHARES, *TOKENS, "share")
         head = f"{'':<12}{'budget':>8}" + "".join(f"{name:>10}" for name in columns)
         lines = [f"LoCoMo, token economy, embeddings: {self.embeddings}", "", head]
         for name, group in self.groups().items():
@@ -131,65 +148,89 @@ class Report:
 
 
 def _line(name: str, budget: int, one: Economy) -> str:
-    shares = "".join(f"{value:>10.3f}" for value in (one.any, one.recall, one.all))
-    tokens = "".join(f"{value:>10,.0f}" for value in (one.briefing, one.turn, one.full))
+    shares = "".join(f"{getattr(one, column):>10.3f}" for column in SHARES)
+    tokens = "".join(f"{getattr(one, column):>10,.0f}" for column in TOKENS)
     return f"{name:<12}{budget:>8}{one.questions:>10}{shares}{tokens}{one.share:>10.3f}"
 
 
 async def evaluate(path: Path, embeddings: Embedder | None, budgets: Sequence[int] = BUDGETS) -> Report:
-    """Feeds every conversation as chats of one user and asks its questions in a new one."""
+    """Has every conversation understood as chats of one user and asks its questions in a new one."""
     conversations = load(path)
     half = halves(one.name for one in conversations)
     told: list[Told] = []
-    async with fresh_memory(embeddings) as memory:
-        for conversation in conversations:
-            told += await _asked(memory, embeddings, conversation, half[conversation.name], budgets)
+    for conversation in conversations:
+        async with formed(conversation, embeddings) as it:
+            told += await _asked(it, embeddings, conversation, half[conversation.name], budgets)
     return Report(embeddings.name if embeddings is not None else "none", tuple(told))
 
 
 async def _asked(
-    memory: Memory, embeddings: Embedder | None, it: Conversation, half: str, budgets: Sequence[int]
+    it: Formed, embeddings: Embedder | None, talk: Conversation, half: str, budgets: Sequence[int]
 ) -> list[Told]:
-    messages = await feed(memory, it)
-    await memory.embed_messages(it.name)
-    now = max(moment for moment, _ in it.sessions) + LATER
+    turns = {turn.id: turn for _, turns in talk.sessions for turn in turns}
     history = "\n".join(
-        f"{moment:%Y-%m-%d} {turn.speaker}: {turn.text}" for moment, turns in it.sessions for turn in turns
+        f"{moment:%Y-%m-%d} {turn.speaker}: {turn.text}" for moment, turns in talk.sessions for turn in turns
     )
     told = []
-    for question, _, evidence in it.questions:
-        wanted = [messages[id] for id in evidence]
+    for question, _, evidence in talk.questions:
+        wanted = {id: turns[id] for id in evidence}
         query = query_of(question, "en")
         row = await embeddings.aembed_query(query) if embeddings is not None else []
-        view = View(message=question, now=now, language="en")
-        full = turn_tokens(view, history, "")
+        vector = np.asarray(row, dtype=np.float32)
+        view = View(message=question, now=it.now, language="en")
+        full = tokens_of(TURN, replace(view, briefing=history))
+        found = await it.memory.search(
+            talk.name, question, vector=vector, limit=Limits().search_hits, counted=False
+        )
         for budget in budgets:
             plan = Plan(tokens=budget, smart=True)
-            vector = np.asarray(row, dtype=np.float32)
-            material = await gathered(memory, it.name, NEW_CHAT, query, plan, now=now, vector=vector)
+            material = await gathered(it.memory, talk.name, NEW_CHAT, query, plan, now=it.now, vector=vector)
             brief = made(material, plan, "en")
-            present = evidence_in(brief, material)
+            seen = seen_with(view, brief, material)
+            present = evidence_in(brief, material, wanted, it.fed)
             told.append(
                 Told(
-                    conversation=it.name,
+                    conversation=talk.name,
                     half=half,
                     budget=budget,
-                    evidence=fmean(not present.isdisjoint(turn) for turn in wanted),
+                    evidence=len(present) / len(wanted),
+                    verbatim=not messages_in(brief).isdisjoint(it.fed[id].message for id in wanted),
                     briefing=brief.tokens,
-                    turn=turn_tokens(view, brief.text, brief.session),
+                    turn=tokens_of(TURN, seen),
+                    searching=searching_tokens(seen, [hit.record for hit in found]),
                     full=full,
                 )
             )
     return told
 
 
-def evidence_in(brief: Brief, material: Material) -> set[str]:
-    """Messages that a briefing shows, and cycles of which it has a summary or a memory made from them."""
-    items = [item for section in brief.sections for item in section.shown]
-    told = {id for id, _, origin in items if origin in ("message", "cycle")}
-    memories = set(brief.shown)
-    sources = {hit.record.source.cycle for hit in material.found.hits if hit.record.id in memories}
-    return told | {cycle for cycle in sources if cycle is not None}
+def messages_in(brief: Brief) -> set[str]:
+    """Messages that a briefing shows."""
+    return {id for one in brief.sections for id, _, origin in one.shown if origin == "message"}
+
+
+def evidence_in(
+    brief: Brief, material: Material, wanted: Mapping[str, Turn], fed: Mapping[str, Fed]
+) -> set[str]:
+    """Turns that a briefing shows, and those of which it has a summary or a memory made from them."""
+    shown = {id for one in brief.sections for id, _, _ in one.shown}
+    texts = {id: one.judgement.summary for id, one in material.found.cycles.items() if one.judgement}
+    made_from = [(id, text) for id, text in texts.items() if id in shown]
+    for hit in material.found.hits:
+        source = hit.record.source
+        if hit.record.id in shown and source.cycle is not None:
+            made_from.append((source.cycle, source.words or hit.record.text))
+    return {
+        id
+        for id, turn in wanted.items()
+        if fed[id].message in shown
+        or any(cycle == fed[id].cycle and _within(text, turn.text) for cycle, text in made_from)
+    }
+
+
+def _within(text: str, turn: str) -> bool:
+    words, said = terms(text), set(terms(turn))
+    return bool(words) and sum(word in said for word in words) >= MADE_FROM * len(words)
 
 
 @cache
@@ -197,15 +238,32 @@ def _cards() -> tuple[ActionCard, ...]:
     return tuple(discover().cards("en", Context()))
 
 
-def turn_tokens(view: View, briefing: str, session: str) -> int:
-    """Tokens that a turn's calls read when the model is given this: the decision, then the reply."""
-    seen = View(
-        message=view.message,
-        now=view.now,
-        language=view.language,
-        briefing=briefing,
-        session=session,
-        actions=_cards(),
-    )
-    prompts = [*ask_prompt(DECIDE, seen), *reply_prompt(Finish.reply, seen)]
-    return sum(estimated(len(message.text)) for message in prompts)
+def seen_with(view: View, brief: Brief, material: Material) -> View:
+    """What a model is given with this briefing; the memories it shows are also among those recalled."""
+    shown = set(brief.shown)
+    recalled = [short_form(hit.record) for hit in material.found.hits if hit.record.id in shown]
+    return replace(view, briefing=brief.text, session=brief.session, recalled=tuple(recalled))
+
+
+def searching_tokens(seen: View, found: Sequence[MemoryRecord]) -> int:
+    """Tokens that the calls of a turn with one search for the message read."""
+    given = [seen.message]
+    outcome = MemorySearch().say("en", "outcome", count=len(found), contexts=seen.message)
+    step = Step(action="MemorySearch", input=given, outcome=outcome, status="done")
+    known = {one["id"]: one for one in (*seen.recalled, *map(short_form, found))}
+    after = replace(seen, steps=(step,), recalled=tuple(known.values()))
+    return tokens_of((DECIDE, MemorySearch.question), seen) + tokens_of(TURN, after)
+
+
+def tokens_of(questions: Sequence[Question[Any]], view: View) -> int:
+    """Tokens that these calls read; the last call of a turn is its reply."""
+    seen = replace(view, actions=_cards())
+    prompts = [
+        reply_prompt(question, seen) if question is Finish.reply else ask_prompt(question, seen)
+        for question in questions
+    ]
+    return sum(estimated(len(message.text)) for prompt in prompts for message in prompt)
+
+
+TURN: tuple[Question[Any], ...] = (DECIDE, Finish.reply)
+"""The calls of a turn that needs nothing but what it is given."""

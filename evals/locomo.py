@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ from thoughtcycle.evals.asking import Baseline, asked, found_at, fresh_memory, h
 from thoughtcycle.evals.measures import Asked, Report
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import Cycle
 from thoughtcycle.prompts.errors import InputRefused
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -99,16 +100,20 @@ class Fed(NamedTuple):
     cycle: str
 
 
-async def feed(
-    memory: Memory, conversation: Conversation, *, formation: Literal["none", "pending"] = "none"
-) -> dict[str, Fed]:
-    """Records the conversation, a chat per session; turn → where it is kept."""
-    messages: dict[str, Fed] = {}
-    for number, (moment, turns) in enumerate(conversation.sessions):
+async def recorded(
+    memory: Memory,
+    conversation: Conversation,
+    *,
+    user: str,
+    chats: Sequence[str],
+    formation: Literal["none", "pending"],
+) -> AsyncIterator[tuple[Cycle, dict[str, Fed]]]:
+    """Records the conversation, each session in its chat; each cycle, and where its turns are kept."""
+    for chat, (moment, turns) in zip(chats, conversation.sessions, strict=True):
         for place, (one, other) in enumerate(exchanges(conversation.user, turns)):
             cycle = await memory.record_cycle(
-                conversation.name,
-                f"{conversation.name}/{number}",
+                user,
+                chat,
                 one.text if one else "",
                 other.text if other else "",
                 at=moment + timedelta(seconds=place),
@@ -118,8 +123,19 @@ async def feed(
                 formation=formation,
             )
             said = [(one, cycle.message), *zip((other,), cycle.replies, strict=False)]
-            messages |= {turn.id: Fed(message.id, cycle.id) for turn, message in said if turn}
-    return messages
+            yield cycle, {turn.id: Fed(message.id, cycle.id) for turn, message in said if turn}
+
+
+async def feed(
+    memory: Memory, conversation: Conversation, *, formation: Literal["none", "pending"] = "none"
+) -> dict[str, Fed]:
+    """Records the conversation, a chat per session; turn → where it is kept."""
+    name = conversation.name
+    chats = [f"{name}/{number}" for number in range(len(conversation.sessions))]
+    fed: dict[str, Fed] = {}
+    async for _, turns in recorded(memory, conversation, user=name, chats=chats, formation=formation):
+        fed |= turns
+    return fed
 
 
 async def evaluate(path: Path, embeddings: Embedder | None) -> Report:

@@ -11,16 +11,20 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner
 
+from support.exchanges import exchange, judged
 from support.memories import START, WordEmbedder, record
 from thoughtcycle.cli.main import app
-from thoughtcycle.evals import economy, funnel, locomo, prefeval
+from thoughtcycle.evals import compression, economy, funnel, locomo, prefeval
 from thoughtcycle.evals.asking import Baseline, halves
+from thoughtcycle.evals.forming import formed
 from thoughtcycle.evals.labels import Half
-from thoughtcycle.evals.locomo import Turn, exchanges
+from thoughtcycle.evals.locomo import Fed, Turn, exchanges
 from thoughtcycle.evals.measures import Asked, recall, reciprocal_rank, score, scores
 from thoughtcycle.evals.page import page
 from thoughtcycle.memory.brief_sections import Material
 from thoughtcycle.memory.briefing import briefed
+from thoughtcycle.memory.formed import ConversationMemory, LedgerEntry
+from thoughtcycle.memory.judgement import CriticalDatum, Preserved, PreservedData
 from thoughtcycle.memory.recalling import Recollection
 from thoughtcycle.memory.records import MemoryHit, Source
 from thoughtcycle.prompts.errors import InputRefused
@@ -150,10 +154,54 @@ async def test_the_economy_counts_tokens_and_evidence_per_budget(data: Path) -> 
 
 
 def test_a_memory_made_from_a_turn_counts_as_its_evidence() -> None:
-    kept = MemoryHit(record=record("m", source=Source(cycle="k")), relevance=1.0, matched="")
+    wanted = {"D1:1": Turn("D1:1", "Rui", "We camped by the lake"), "D1:2": Turn("D1:2", "Eva", "Lovely")}
+    fed = {"D1:1": Fed("m1", "k"), "D1:2": Fed("m2", "k")}
+    source = Source(cycle="k", words="camped by the lake")
+    kept = MemoryHit(record=record("m", source=source), relevance=1.0, matched="")
     material = Material(query="q", chat="c", now=START, found=Recollection(hits=[kept]))
-    assert economy.evidence_in(briefed(material, tokens=100, language="en"), material) == {"k"}
-    assert economy.evidence_in(briefed(material, tokens=5, language="en"), material) == set()
+    brief = briefed(material, tokens=100, language="en")
+    assert economy.evidence_in(brief, material, wanted, fed) == {"D1:1"}
+    assert economy.evidence_in(briefed(material, tokens=5, language="en"), material, wanted, fed) == set()
+    elsewhere = {id: Fed(one.message, "other") for id, one in fed.items()}
+    assert economy.evidence_in(brief, material, wanted, elsewhere) == set()
+
+
+async def test_a_conversation_is_understood_before_it_is_asked_about(data: Path) -> None:
+    (one, _) = locomo.load(data)
+    async with formed(one, None) as it:
+        assert not await it.memory.pending_cycles(limit=1)
+        (camped,) = await it.memory.cycles("c1", [it.fed["D1:1"].cycle])
+        assert camped.judgement is not None and it.now > max(moment for moment, _ in one.sessions)
+
+
+@pytest.mark.spec("CM-6")
+async def test_what_compression_loses_is_told(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compression, "EVERY", 1)
+    chats = await compression.evaluate(data)
+    assert [one.name for one in chats] == ["c1", "c2", "all in one"]
+    assert all(one.cycles == 6 and not one.lost and one.told for one in chats[:2])
+    assert "all in one" in compression.as_text(chats) and compression.as_json(chats)["chats"]
+
+
+def test_what_must_survive_is_missed_where_it_is_gone() -> None:
+    said = CriticalDatum(
+        kind="configured_limits", text="at most R$ 500", cycle="c0", at=START, values=("500",)
+    )
+    number = PreservedData(numerical_values=(Preserved(said="500", normalised="500"),))
+    one = exchange(0, "at most R$ 500", judgement=judged(critical=(said,), preserved=number))
+    told = set(compression.told_in(one))
+    assert {each.kind for each in told} == {"digits", "numbers", "configured_limits"}
+    empty = ConversationMemory(chat_id="chat", user_id="ana", created_at=START, updated_at=START)
+    assert compression.missing(told, empty, []) == told
+    assert compression.missing(told, empty, [one]) == set()
+    entry = LedgerEntry(cycle_id="c0", timestamp=START, preserved_data=number)
+    first = said.model_copy(update={"cycle": "c9", "text": "at most 500", "again": ("c0",)})
+    assert (
+        compression.missing(
+            told, empty.model_copy(update={"ledger": (entry,), "critical_data": (first,)}), []
+        )
+        == set()
+    )
 
 
 async def test_a_preference_said_twice_is_one_memory_for_both_questions(data: Path) -> None:

@@ -19,7 +19,7 @@ FLOORS = {
     "mind": {"mind", "prompts", "memory.records"},
     "nodes": {"nodes", "mind", "memory", "prompts"},
     "graph": {"graph", "nodes", "mind", "memory", "prompts"},
-    "evals": {"evals", "nodes", "mind", "memory", "prompts"},
+    "evals": {"evals", "graph", "nodes", "mind", "memory", "prompts"},
     "cli": {"cli", "evals", "graph", "nodes", "mind", "memory", "prompts"},
 }
 

@@ -1,0 +1,187 @@
+"""Compression (CM-5 … CM-7): what survives it in chats that are compressed many times."""
+
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle
+from pathlib import Path
+from typing import NamedTuple
+
+from thoughtcycle.evals import labels
+from thoughtcycle.evals.asking import fresh_memory
+from thoughtcycle.evals.forming import Clock
+from thoughtcycle.evals.labels import HALVES, Labelled
+from thoughtcycle.evals.locomo import Conversation, load, recorded
+from thoughtcycle.graph.formation import create_formation
+from thoughtcycle.memory.formed import ConversationMemory
+from thoughtcycle.memory.judgement import CRITICAL
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import Cycle, PreservedData
+from thoughtcycle.memory.secrets import masked
+from thoughtcycle.memory.volume import recent_words
+from thoughtcycle.mind.rules import RuleMind
+from thoughtcycle.nodes.context import Context
+from thoughtcycle.prompts.loader import LANGUAGES, Language
+
+MOST = 1_100
+"""Words after a compression, at most, unless the recent cycles alone have more."""
+WINDOW = 2
+"""Complete cycles that are kept verbatim."""
+CHAT = "chat"
+ALL = "all in one"
+"""Name of the chat that joins all conversations."""
+KINDS = ("digits", "numbers", "dates", *CRITICAL)
+"""What must survive: each group of digits of the user's messages, and what the rules found in them."""
+EVERY = 3
+"""Exchanges after which a labelled everyday message is said: LoCoMo alone has few goals and limits."""
+_DIGITS = re.compile(r"\d+")
+
+
+class Kept(NamedTuple):
+    """Something that must survive."""
+
+    kind: str
+    cycle: str
+    said: str
+    values: tuple[str, ...] = ()
+    """Of critical data, the numbers and dates."""
+
+
+@dataclass
+class Compressed:
+    """What became of one chat."""
+
+    name: str
+    cycles: int = 0
+    told: set[Kept] = field(default_factory=set)
+    """All that must survive."""
+    lost: set[Kept] = field(default_factory=set)
+    """What was missing after a compression, or at the end."""
+    words: list[int] = field(default_factory=list)
+    """Words after each compression."""
+    over: int = 0
+    """Compressions after which it had more words than it should have."""
+
+    def survived(self, kind: str) -> float:
+        """Share of what was told that was there whenever it was looked for; 1 where nothing was told."""
+        told = sum(one.kind == kind for one in self.told)
+        return 1 - sum(one.kind == kind for one in self.lost) / told if told else 1.0
+
+    def as_json(self) -> dict[str, object]:
+        """For machines."""
+        kinds = {
+            kind: {"told": sum(one.kind == kind for one in self.told), "survived": self.survived(kind)}
+            for kind in KINDS
+        }
+        return {"cycles": self.cycles, "words": self.words, "over": self.over, "kinds": kinds}
+
+
+async def evaluate(path: Path) -> list[Compressed]:
+    """Each conversation as one chat, then all of them as one; raises InputRefused('eval_data')."""
+    conversations = load(path)
+    messages = everyday()
+    chats = [(one.name, [one]) for one in conversations]
+    return [await _talked(name, joined, messages) for name, joined in [*chats, (ALL, conversations)]]
+
+
+def everyday() -> Iterator[str]:
+    """The labelled messages of both languages, in turn, again and again."""
+    texts = [message.text for pair in zip(*map(_labelled, LANGUAGES), strict=False) for message in pair]
+    return cycle(texts)
+
+
+def _labelled(language: Language) -> list[Labelled]:
+    return [message for half in HALVES for message in labels.load(language, half)]
+
+
+def as_json(chats: Sequence[Compressed]) -> dict[str, object]:
+    """For machines."""
+    return {"data": "LoCoMo", "chats": {one.name: one.as_json() for one in chats}}
+
+
+def as_text(chats: Sequence[Compressed]) -> str:
+    """One line per chat; of each kind how much was told, and which share survived."""
+    columns = ("cycles", "compressions", "words", "over")
+    head = "".join(f"{name:>14}" for name in columns) + "".join(f"{kind:>22}" for kind in KINDS)
+    return "\n".join(["LoCoMo, compression, by rules", "", " " * 12 + head, *map(_line, chats)])
+
+
+def _line(one: Compressed) -> str:
+    words = f"{min(one.words)}-{max(one.words)}" if one.words else "-"
+    numbers = "".join(f"{value:>14}" for value in (one.cycles, len(one.words), words, one.over))
+    kinds = "".join(
+        f"{sum(each.kind == kind for each in one.told):>14} {one.survived(kind):>7.3f}" for kind in KINDS
+    )
+    return f"{one.name:<12}{numbers}{kinds}"
+
+
+async def _talked(name: str, talks: Sequence[Conversation], messages: Iterator[str]) -> Compressed:
+    """Records and understands one exchange after the other; looks after each compression, and at the end."""
+    found = Compressed(name)
+    clock = Clock(talks[0].sessions[0][0])
+    async with fresh_memory(None, clock) as memory:
+        formation = create_formation(memory=memory, mind=RuleMind(), language="en", clock=clock)
+        recent: list[Cycle] = []
+        sheet = await memory.conversation_memory(name, CHAT)
+        async for one in _exchanged(memory, name, talks, messages):
+            clock.now = max(clock.now, one.message.at)
+            await formation.ainvoke({"cycle_id": one.id}, context=Context(user_id=name))
+            (done,) = await memory.cycles(name, [one.id])
+            recent = [*recent, done][-WINDOW:]
+            found.cycles += 1
+            found.told.update(told_in(done))
+            before, sheet = sheet, await memory.conversation_memory(name, CHAT)
+            if sheet.compression_count > before.compression_count:
+                found.words.append(sheet.total_word_count)
+                found.over += sheet.total_word_count > MOST >= recent_words(recent)
+                found.lost |= missing(found.told, sheet, recent)
+        found.lost |= missing(found.told, sheet, recent)
+    return found
+
+
+async def _exchanged(
+    memory: Memory, user: str, talks: Sequence[Conversation], messages: Iterator[str]
+) -> AsyncIterator[Cycle]:
+    """The exchanges of the conversations, recorded, with an everyday message after every few."""
+    place = 0
+    for talk in talks:
+        chats = [CHAT] * len(talk.sessions)
+        async for one, _ in recorded(memory, talk, user=user, chats=chats, formation="pending"):
+            yield one
+            place += 1
+            if place % EVERY == 0:
+                at = one.message.at
+                yield await memory.record_cycle(
+                    user, CHAT, next(messages), "Ok.", at=at, channel="eval", formation="pending"
+                )
+
+
+def told_in(it: Cycle) -> Iterator[Kept]:
+    """What must survive of a cycle, as its judgement has it."""
+    if it.judgement is None:
+        return
+    yield from (Kept("digits", it.id, digits) for digits in _DIGITS.findall(masked(it.message.text)))
+    yield from _preserved(it.id, it.judgement.preserved)
+    for datum in it.judgement.critical:
+        yield Kept(datum.kind, it.id, datum.text, datum.values)
+
+
+def missing(told: set[Kept], sheet: ConversationMemory, recent: Sequence[Cycle]) -> set[Kept]:
+    """What of `told` is neither in the memory of the chat nor in its recent cycles.
+
+    Critical data must be there verbatim; what was said again, in nearly the same words, as it was first said.
+    """
+    there = {each for one in recent for each in told_in(one)}
+    kept = [(one.cycle_id, one.preserved_data) for one in sheet.old_memory]
+    for cycle_id, data in [*kept, *((one.cycle_id, one.preserved_data) for one in sheet.ledger)]:
+        there.update(_preserved(cycle_id, data))
+    there.update(Kept(one.kind, one.cycle, one.text, one.values) for one in sheet.critical_data)
+    again = {(one.kind, cycle, one.values) for one in sheet.critical_data for cycle in one.again}
+    return {one for one in told - there if (one.kind, one.cycle, one.values) not in again}
+
+
+def _preserved(cycle: str, data: PreservedData) -> Iterator[Kept]:
+    yield from (Kept("numbers", cycle, one.said) for one in data.numerical_values)
+    yield from (Kept("dates", cycle, one.said) for one in data.dates)
+    told = " ".join(one.said for one in (*data.numerical_values, *data.dates))
+    yield from (Kept("digits", cycle, digits) for digits in _DIGITS.findall(told))
