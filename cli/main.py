@@ -32,6 +32,7 @@ from thoughtcycle.cli.options import (
     Json,
     User,
     check_language,
+    check_names,
     check_user,
     put_json,
     reported,
@@ -118,13 +119,20 @@ def actions(user: User = None, db: Db = None, as_json: Json = False) -> None:
 
 @app.command(help=TEXTS["help.graph"])
 @reported
-def graph(user: User = None, db: Db = None, as_json: Json = False) -> None:
-    from thoughtcycle.graph.drawing import drawing
+def graph(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=TEXTS["argument.graph"])] = "thought_cycle",
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    from thoughtcycle.graph.drawing import NAMES, drawing
 
+    check_names([name], NAMES, TEXTS["graph"])
+    drawn = drawing(next(known for known in NAMES if known == name))
     if as_json:
-        put_json({"mermaid": drawing()})
+        put_json({"name": name, "mermaid": drawn})
     else:
-        typer.echo(drawing())
+        typer.echo(drawn)
 
 
 @app.command(help=TEXTS["help.config"])

@@ -1,4 +1,4 @@
-"""Makes README's pictures (`make picture`): a real session on a terminal, and the drawing of the graph."""
+"""Makes the pictures (`make picture`): a real session on a terminal, and the drawings of the graphs."""
 
 import io
 import re
@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from thoughtcycle.graph.drawing import drawing
+from thoughtcycle.graph.drawing import NAMES, Name, drawing
 
 COLUMNS, ROWS = 88, 30
 SAID = (
@@ -25,13 +25,20 @@ SAID = (
 
 
 def main() -> None:
-    """Draws both anew."""
+    """Draws all anew."""
     session()
-    readme = Path(__file__).parents[1] / "README.md"
+    docs = Path(__file__).parent
+    draw(docs.parent / "README.md", "thought_cycle", "thoughtcycle graph")
+    for name in NAMES:
+        draw(docs / "graphs.md", name, f"thoughtcycle graph {name}")
+
+
+def draw(file: Path, name: Name, command: str) -> None:
+    """Puts the drawing of a graph between its marks in `file`."""
     block = re.compile(
-        r"(?<=<!-- drawing: made by `thoughtcycle graph` -->\n).*?(?=<!-- end of drawing -->)", re.DOTALL
+        rf"(?<=<!-- drawing: made by `{command}` -->\n).*?(?=<!-- end of drawing -->)", re.DOTALL
     )
-    readme.write_text(block.sub(f"```mermaid\n{drawing()}```\n", readme.read_text()))
+    file.write_text(block.sub(f"```mermaid\n{drawing(name)}```\n", file.read_text(), count=1))
 
 
 def session() -> None:

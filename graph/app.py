@@ -1,4 +1,4 @@
-"""What langgraph.json names: the graph, and the checkpointer that holds the process's resources."""
+"""What langgraph.json names: the three graphs, and the checkpointer that holds the process's resources."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dotenv import load_dotenv
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from thoughtcycle.graph import formation as formations
+from thoughtcycle.graph import garden as gardens
 from thoughtcycle.graph.resources import borrow, hold
 from thoughtcycle.graph.settings import load_settings
 from thoughtcycle.graph.thought_cycle import builder, compile_cycle
@@ -14,6 +16,8 @@ from thoughtcycle.nodes.actions.registry import discover
 load_dotenv(".env")
 
 thought_cycle = compile_cycle(builder(borrow, actions=discover(load_settings().disabled_actions)))
+formation = formations.builder(borrow).compile(name=formations.NAME)
+garden = gardens.builder(borrow).compile(name=gardens.NAME)
 
 
 @asynccontextmanager

@@ -82,9 +82,10 @@ def builder(provide: Provider) -> Builder:
     graph.add_conditional_edges("judge", _after_judging, ["reconcile", "age"])
     graph.add_edge("reconcile", "observe")
     graph.add_edge("observe", "age")
-    graph.add_conditional_edges("age", _after_ageing, ["summarise", "compress", "finish"])
+    graph.add_conditional_edges("age", _after_ageing, ["summarise", "compress", "embed"])
     graph.add_edge("summarise", "compress")
-    graph.add_edge("compress", "finish")
+    graph.add_edge("compress", "embed")
+    graph.add_edge("embed", "finish")
     graph.add_edge("finish", END)
     return graph
 

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.language.fold import LIMIT
+from thoughtcycle.mind.language.unsaying import unsays
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard, kept_now, wonders
 from thoughtcycle.nodes.turn import Turn
@@ -25,7 +26,9 @@ def answer_by_rules(view: View) -> str:
         parts.append(action.say(view.language, "rules.unkept"))
     elif told.beyond and not parts:
         parts.append(action.say(view.language, "rules.beyond"))
-    return " ".join(parts) or action.say(view.language, "rules.heard")
+    return " ".join(parts) or action.say(
+        view.language, "rules.unsaid" if unsays(view.message) else "rules.heard"
+    )
 
 
 def _deeds(view: View, action: "Finish") -> list[str]:

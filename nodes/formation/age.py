@@ -54,7 +54,7 @@ def due(memory: ConversationMemory, limits: Limits) -> Due:
     """The step that the memory of the chat needs after it aged."""
     if working_due(memory, limits.working_every):
         return "summarise"
-    return "compress" if compression_due(memory, limits.volume) else "finish"
+    return "compress" if compression_due(memory, limits.volume) else "embed"
 
 
 async def talk_of(forming: Forming) -> Talk:

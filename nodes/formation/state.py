@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-Due = Literal["summarise", "compress", "finish"]
+Due = Literal["summarise", "compress", "embed"]
 
 
 class FormationInput(TypedDict):

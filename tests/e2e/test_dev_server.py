@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from support.dev_server import dev_server
 from support.dialogue import HEAVY, TALK, TURNS, environment, watch
 from support.fake_openai import FakeOpenAI, Reply
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.memory.records import CycleMessage, MemoryDraft, MemoryRecord, utc_now
 
 ASSISTANT = "thought_cycle"
 
@@ -91,6 +92,37 @@ async def test_the_drawing_shows_every_action(client: LangGraphClient) -> None:
     edges = {(edge["source"], edge["target"]) for edge in drawn["edges"]}
     assert edges >= {("router", action) for action in actions}
     assert edges >= {(action, "router") for action in actions if action.startswith("Memory")}
+
+
+async def test_three_graphs_are_listed_with_descriptions_and_schemas(client: LangGraphClient) -> None:
+    listed = {one["graph_id"]: one for one in await client.assistants.search(limit=20)}
+    assert set(listed) == {"thought_cycle", "formation", "garden"}
+    inputs = {}
+    for name, one in listed.items():
+        assert one["description"]
+        schemas = await client.assistants.get_schemas(one["assistant_id"])
+        inputs[name] = set((schemas["input_schema"] or {})["properties"])
+        assert "user_id" in (schemas["context_schema"] or {})["properties"]
+    assert inputs == {"thought_cycle": {"messages"}, "formation": {"cycle_id"}, "garden": {"dry_run"}}
+
+
+@pytest.mark.spec("SM-1", "HM-7")
+async def test_formation_and_garden_run_through_the_sdk(server: Server, client: LangGraphClient) -> None:
+    at = utc_now()
+    said = CycleMessage(id="m1", role="user", text="Oi, tudo bem?", at=at)
+    reply = CycleMessage(id="m2", role="assistant", text="Tudo!", at=at)
+    async with Memory.open(server.db, embeddings=None) as memory:
+        cycle = await memory.open_cycle("gil", "chat-of-gil", said, parent=None, channel="test")
+        await memory.close_cycle("gil", cycle.id, execution="1", messages=[reply], steps=[])
+        felt = MemoryDraft(content="ansioso com prazos", kind="emo", said=at - timedelta(days=90))
+        await memory.save("gil", [felt])
+    who = {"user_id": "gil"}
+    formed = await client.runs.wait(None, "formation", input={"cycle_id": cycle.id}, context=who)
+    assert (formed["cycle_id"], formed["done"]) == (cycle.id, True)
+    planned = await client.runs.wait(None, "garden", input={"dry_run": True}, context=who)
+    assert planned["counts"]["archive"] == 1 and len(await server.memories("gil")) == 1
+    done = await client.runs.wait(None, "garden", input={"dry_run": False}, context=who)
+    assert done["chores"] == planned["chores"] and await server.memories("gil") == []
 
 
 @pytest.mark.spec("BY-5")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.fake_openai import FakeOpenAI
-from support.graphs import Lab, lab
+from support.graphs import Lab, lab, replies
 from thoughtcycle.graph.formation import create_formation
 from thoughtcycle.graph.upkeep import create_worker
 from thoughtcycle.memory.records import Cycle
@@ -76,6 +76,7 @@ async def test_said_with_it_nothing_of_it_is_learned(tmp_path: Path, said: str, 
     async with lab(tmp_path) as talk:
         values = await talk.say(said)
         assert not [step for step in values["steps"] if step["action"] == "MemorySave"]
+        assert "memória" in replies(values) or "memory" in replies(values)
         for text in TALK:
             await talk.say(text)
         await understood(talk)

@@ -12,6 +12,7 @@ ENVIRONMENT = {
     "THOUGHTCYCLE_REASONING_HEAVY__MODEL": HEAVY,
     "THOUGHTCYCLE_REASONING__MODEL": REASON,
     "THOUGHTCYCLE_CHAT__MODEL": TALK,
+    "THOUGHTCYCLE_BACKGROUND__MODEL": "background",  # else the worker's questions use up the cycle's answers
     "THOUGHTCYCLE_EMBEDDING__MODEL": "embed",
     "OPENAI_API_KEY": "sk-test-secret",
 }

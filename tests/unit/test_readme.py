@@ -3,14 +3,28 @@
 import re
 from pathlib import Path
 
-from thoughtcycle.graph.drawing import drawing
+import pytest
+
+from thoughtcycle.graph.drawing import NAMES, Name, drawing
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+GRAPHS = (ROOT / "docs" / "graphs.md").read_text()
 
 
 def test_the_drawing_is_the_graphs() -> None:
     assert f"```mermaid\n{drawing()}```" in README, "run `make picture`"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_drawings_of_all_graphs_are_theirs(name: Name) -> None:
+    assert f"`thoughtcycle graph {name}` -->\n```mermaid\n{drawing(name)}```" in GRAPHS, "run `make picture`"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_step_is_reached(name: Name) -> None:
+    steps = set(re.findall(r"^\t(\w+)\(\1\)", drawing(name), re.MULTILINE))
+    assert steps and steps <= set(re.findall(r"-> (\w+);", drawing(name)))
 
 
 def test_every_action_and_its_way_back_is_drawn() -> None:
