@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -85,10 +86,11 @@ def messages(as_json: Json = False, failures: Failures = False) -> None:
 @reported
 def funnel(data: MaybeData = None, as_json: Json = False, failures: Failures = False) -> None:
     from thoughtcycle.evals.funnel import report, wrong
+    from thoughtcycle.evals.labels import SERIES
     from thoughtcycle.prompts.loader import LANGUAGES
 
     if failures:
-        typer.echo("\n".join(line for language in LANGUAGES for line in wrong(language)))
+        typer.echo("\n".join(line for series, language in product(SERIES, LANGUAGES) for line in wrong(language, series)))
         return
     found = report(data)
     if as_json:

@@ -8,13 +8,14 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from thoughtcycle.evals.asking import found_at, halves
-from thoughtcycle.evals.labels import HALVES, Half
+from thoughtcycle.evals.labels import HALVES, SERIES, Half, Series
 from thoughtcycle.evals.labels import load as labelled_messages
 from thoughtcycle.evals.locomo import load
 from thoughtcycle.evals.messages import NOW, passes
@@ -55,8 +56,9 @@ class Score:
 
 @dataclass(frozen=True)
 class Sifted:
-    """What the funnel did to the labelled messages of one language and half."""
+    """What the funnel did to the labelled messages of one series, language and half."""
 
+    series: Series
     language: Language
     half: Half
     keep: int
@@ -69,13 +71,14 @@ class Sifted:
     """Share of them that is dropped, with no token spent."""
 
 
-def sifted(language: Language, half: Half) -> Sifted:
+def sifted(language: Language, half: Half, series: Series = "first") -> Sifted:
     """The labelled messages of one half through layers 1 and 2."""
     passed: dict[bool | None, list[bool]] = {True: [], False: [], None: []}
-    for message in labelled_messages(language, half):
+    for message in labelled_messages(language, half, series):
         passed[message.keep].append(passes(message.text, language, NOW))
     keep, drop = passed[True], passed[False]
     return Sifted(
+        series=series,
         language=language,
         half=half,
         keep=len(keep),
@@ -85,11 +88,11 @@ def sifted(language: Language, half: Half) -> Sifted:
     )
 
 
-def wrong(language: Language) -> list[str]:
+def wrong(language: Language, series: Series) -> list[str]:
     """What of the tuned half goes wrong; the held-out half is not to be looked at."""
     return [
         f"{message.category}: {message.text!r}: {'lost' if message.keep else 'passed'}"
-        for message in labelled_messages(language, "tune")
+        for message in labelled_messages(language, "tune", series)
         if message.keep is not None and passes(message.text, language, NOW) != message.keep
     ]
 
@@ -173,10 +176,10 @@ class Report:
 
     def as_text(self) -> str:
         """Tables, a line per half."""
-        lines = [f"{'messages':<14}{'to keep':>10}{'kept':>8}{'to drop':>10}{'dropped':>10}"]
+        lines = [f"{'messages':<20}{'to keep':>10}{'kept':>8}{'to drop':>10}{'dropped':>10}"]
         for one in self.messages:
-            name = f"{one.language} {one.half}"
-            lines.append(f"{name:<14}{one.keep:>10}{one.kept:>8.3f}{one.drop:>10}{one.dropped:>10.3f}")
+            name = f"{one.series} {one.language} {one.half}"
+            lines.append(f"{name:<20}{one.keep:>10}{one.kept:>8.3f}{one.drop:>10}{one.dropped:>10.3f}")
         if self.locomo:
             head = f"{'LoCoMo':<14}{'turns':>10}{'cited':>8}{'AUC':>10}{'length':>10}{'passed':>10}"
             lines += ["", f"{head}{'cited passed':>14}"]
@@ -191,4 +194,5 @@ class Report:
 def report(path: Path | None) -> Report:
     """Scores the labelled messages and, where `path` names it, LoCoMo; raises InputRefused('eval_data')."""
     locomo = evaluate(path) if path is not None else {}
-    return Report(tuple(sifted(language, half) for language in LANGUAGES for half in HALVES), locomo)
+    every = product(SERIES, LANGUAGES, HALVES)
+    return Report(tuple(sifted(language, half, series) for series, language, half in every), locomo)

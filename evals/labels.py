@@ -14,6 +14,9 @@ from thoughtcycle.prompts.loader import Language
 T = TypeVar("T")
 Half = Literal["tune", "held_out"]
 HALVES: tuple[Half, ...] = ("tune", "held_out")
+Series = Literal["first", "fresh"]
+SERIES: tuple[Series, ...] = ("first", "fresh")
+"""The messages that the rules grew up with; those written later, without sight of any rule or message."""
 FOLDER = Path(__file__).parent / "messages"
 
 _BETWEEN = re.compile(r" +(?=(?:[a-z|]+:|(?:keep|either)\b))")
@@ -55,9 +58,10 @@ def alternating(rows: Sequence[T], half: Half) -> list[T]:
     return list(rows[HALVES.index(half) :: 2])
 
 
-def load(language: Language, half: Half) -> list[Labelled]:
+def load(language: Language, half: Half, series: Series = "first") -> list[Labelled]:
     """The labelled messages of one half, balanced by category."""
-    data = tomllib.loads((FOLDER / f"{language}.toml").read_text(encoding="utf-8"))["messages"]
+    name = f"{language}.toml" if series == "first" else f"{series}_{language}.toml"
+    data = tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))["messages"]
     return [
         labelled(category, text, labels)
         for category, rows in data.items()
