@@ -90,7 +90,11 @@ def funnel(data: MaybeData = None, as_json: Json = False, failures: Failures = F
     from thoughtcycle.prompts.loader import LANGUAGES
 
     if failures:
-        typer.echo("\n".join(line for series, language in product(SERIES, LANGUAGES) for line in wrong(language, series)))
+        typer.echo(
+            "\n".join(
+                line for series, language in product(SERIES, LANGUAGES) for line in wrong(language, series)
+            )
+        )
         return
     found = report(data)
     if as_json:

@@ -10,6 +10,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
+from thoughtcycle.memory.idle import (
+    LIGHT,
+    is_idle,
+    is_light,
+    is_order,
+    is_play,
+    phrases,
+    without_comparisons,
+)
 from thoughtcycle.memory.words import fold
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
@@ -96,7 +105,8 @@ def _lists() -> _Lists:
 
     return _Lists(
         courtesies=tuple(
-            re.compile(rf"(?:{phrase})(?![\w'])") for each in data for phrase in each["courtesies"]
+            re.compile(rf"(?:{phrase})(?![\w'])")
+            for phrase in (*(phrase for each in data for phrase in each["courtesies"]), *phrases())
         ),
         fillers=frozenset(word for each in data for word in each["fillers"]),
         leads=together("leads", "(?:{})*"),
@@ -180,12 +190,16 @@ def _of_sentence(sentence: str) -> Reason | None:
     lists = _lists()
     if len(sentence.split()) > LONG:
         return None
-    if not _LETTERS.search(_ADDRESS.sub(" ", sentence)) or _only_courtesies(sentence):
+    if not _LETTERS.search(_ADDRESS.sub(" ", sentence)) or _says_nothing(sentence):
         return "courtesy"
+    sentence = without_comparisons(sentence)
     start = _lead(sentence)
     if lists.recalls.match(sentence, start):
         return "recall"
+    if is_play(sentence, start) or is_idle(sentence, start):
+        return "lookup"
     asks = lists.lookups.match(sentence, start) or lists.works.match(sentence, start)
+    asks = asks or is_order(sentence, start)
     return "lookup" if asks and not lists.own.search(sentence, start) else None
 
 
@@ -194,18 +208,23 @@ def _lead(sentence: str) -> int:
     return match.end() if match else 0
 
 
-def _only_courtesies(sentence: str) -> bool:
-    """Whether nothing but phrases of courtesy and fillers stand in it, the longest phrase taken each time."""
+def _says_nothing(sentence: str) -> bool:
+    """Whether it is made of phrases of courtesy and fillers, or, when short, of those and light words.
+
+    The longest phrase is taken each time; fillers alone are no courtesy.
+    """
     lists = _lists()
-    at, phrases = 0, 0
-    while word := _WORD.search(sentence, at):
+    at, read, phrases = 0, 0, 0
+    courteous, light = True, True
+    while (courteous or light) and (word := _WORD.search(sentence, at)):
         found = (phrase.match(sentence, word.start()) for phrase in lists.courtesies)
         end = max((match.end() for match in found if match), default=0)
         phrases += bool(end)
-        if not end and word[0] not in lists.fillers:
-            return False
+        courteous &= bool(end) or word[0] in lists.fillers
+        light &= read < LIGHT and (bool(end) or is_light(word[0]))
+        read += 1
         at = end or word.end()
-    return phrases > 0
+    return (courteous and phrases > 0) or (light and read > 0)
 
 
 def _is_pasted(text: str) -> bool:
