@@ -29,6 +29,7 @@ from thoughtcycle.memory.records import (
     Status,
     UndoResult,
 )
+from thoughtcycle.memory.secrets import unasked
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def list_(
     def work(memory: "Memory", who: str) -> Awaitable[list[MemoryRecord]]:
         return memory.list(who, statuses=statuses, at=then, limit=limit)
 
-    _print(with_memory(db, user, work), as_json)
+    found = with_memory(db, user, work)
+    _print(found if as_json else list(map(unasked, found)), as_json)
 
 
 @app.command(help=TEXTS["help.search"])

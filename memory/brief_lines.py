@@ -8,7 +8,9 @@ from typing import Literal
 
 from thoughtcycle.memory.formed import OldCycle, Period, ProfileEntry
 from thoughtcycle.memory.judgement import Mood
+from thoughtcycle.memory.mood_labels import mood_label
 from thoughtcycle.memory.records import MemoryRecord, MessageHit, named_id
+from thoughtcycle.memory.secrets import masked
 from thoughtcycle.memory.words import fold
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
@@ -20,6 +22,8 @@ LONGEST_EXCERPT = 300
 JOINED = 160
 """Characters of a line up to which related facts join it."""
 CUT = "…"
+READ = 2_000
+"""Characters of a text that are read before it is cut: a secret is masked whole, not its visible half."""
 AROUND = 6
 """Characters that a line adds to label and text, at most: its bullet, a colon, a full stop, its end."""
 
@@ -50,9 +54,12 @@ class Item:
 
 
 def clipped(text: str, longest: int = LONGEST) -> str:
-    """`text` on one line, at most `longest` characters, cut between words where there is one."""
-    line = " ".join(text.split())
-    if len(line) <= longest:
+    """`text` on one line, at most `longest` characters, cut between words where there is one.
+
+    A briefing is shown unasked, so secrets are masked (BY-10); a search gives them back.
+    """
+    line = " ".join(masked(text[:READ]).split())
+    if len(line) <= longest and len(text) <= READ:
         return line
     head = line[: longest - len(CUT)]
     words = head.rsplit(" ", 1)[0]
@@ -138,13 +145,13 @@ def of_message(hit: MessageHit, now: datetime, frame: Texts, longest: int = LONG
     return Item(hit.message, line, "message", hit.relevance, at=hit.at, said=text)
 
 
-def of_mood(mood: Mood, frame: Texts) -> str:
-    """A mood as an instruction."""
+def of_mood(mood: Mood, frame: Texts, language: Language) -> str:
+    """A mood as an instruction; one without a line of its own by its name in `language`."""
     name = fold(mood.name)
     for known, beginnings in _moods(frame["moods"]):
         if name.startswith(beginnings):
             return frame[f"mood.{known}"]
-    return frame.fill("mood.other", mood=clipped(mood.name, 40))
+    return frame.fill("mood.other", mood=clipped(mood_label(mood.name, language), 40))
 
 
 @cache

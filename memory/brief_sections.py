@@ -13,7 +13,7 @@ from thoughtcycle.memory.ranking import layered
 from thoughtcycle.memory.recalling import Recollection
 from thoughtcycle.memory.records import Layer, MemoryHit
 from thoughtcycle.memory.words import terms
-from thoughtcycle.prompts.loader import Texts
+from thoughtcycle.prompts.loader import Language, Texts
 
 IMPORTANT = 10
 """Old summaries of this chat are shown above this importance (SM-5)."""
@@ -92,14 +92,14 @@ def medium(it: Material) -> list[Item]:
     return _best(found)
 
 
-def working(it: Material, frame: Texts) -> list[Item]:
+def working(it: Material, frame: Texts, language: Language) -> list[Item]:
     """The working summary and the mood of the day."""
     found = []
     if it.conversation is not None and it.conversation.working.strip():
         text = lines.clipped(it.conversation.working, WORKING)
         found.append(Item("working", text, "conversation"))
     if (mood := _mood(it)) is not None:
-        found.append(Item("mood", lines.of_mood(mood, frame), "conversation"))
+        found.append(Item("mood", lines.of_mood(mood, frame, language), "conversation"))
     return found
 
 

@@ -83,12 +83,12 @@ def briefed(
     desk = _Desk(it.window, tokens, language)
     if recipe == "compact":
         desk.fill("facts", sections.facts(it, frame), facts)
-        desk.fill("working", sections.working(it, frame))
+        desk.fill("working", sections.working(it, frame, language))
         return desk.brief()
     for name, items in sections.layers(it, frame).items():
         desk.fill(name, items, QUOTAS[name])
     desk.fill("medium", sections.medium(it), QUOTAS["medium"])
-    desk.fill("working", sections.working(it, frame))
+    desk.fill("working", sections.working(it, frame, language))
     if it.smart:
         desk.fill("others", sections.others(it, frame), OTHERS)
     desk.fill("old", sections.old(it), share=OLD_SHARE)

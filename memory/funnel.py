@@ -198,8 +198,8 @@ def _of_sentence(sentence: str) -> Reason | None:
         return "recall"
     if is_play(sentence, start) or is_idle(sentence, start):
         return "lookup"
-    asks = lists.lookups.match(sentence, start) or lists.works.match(sentence, start)
-    asks = asks or is_order(sentence, start)
+    known = lists.lookups.match(sentence, start) or lists.works.match(sentence, start)
+    asks = known is not None or is_order(sentence, start)
     return "lookup" if asks and not lists.own.search(sentence, start) else None
 
 

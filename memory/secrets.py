@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.memory.words import fold
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
@@ -83,6 +84,12 @@ def masked(text: str) -> str:
         parts += [text[at : secret.start], MARK]
         at = secret.end
     return "".join([*parts, text[at:]])
+
+
+def unasked(record: MemoryRecord) -> MemoryRecord:
+    """A memory as it is shown when nobody searched for it: its secrets masked, the store keeps them."""
+    text = masked(record.text)
+    return record if text == record.text else record.model_copy(update={"content": text})
 
 
 def holds_secret(text: str) -> bool:

@@ -8,6 +8,7 @@ from langchain_core.messages import RemoveMessage
 from langgraph.graph import END
 
 from thoughtcycle.memory.records import Step
+from thoughtcycle.memory.secrets import unasked
 from thoughtcycle.mind.language.unsaying import unsays_last
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.commands import LOOK_UP, Command, command_in, switched
@@ -114,7 +115,8 @@ async def _look_up(turn: Turn, query: str) -> StateUpdate:
         hits = await turn.find(query, turn.services.limits.search_hits)
         records = [hit.record for hit in hits]
     else:
-        records = await turn.memory.list(turn.user, limit=turn.services.limits.recalled // 2)
+        found = await turn.memory.list(turn.user, limit=turn.services.limits.recalled // 2)
+        records = [unasked(record) for record in found]
     for record in records:
         turn.show(record)
     lines = "\n".join(f"- {' '.join(record.text.split())}" for record in records)

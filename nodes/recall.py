@@ -10,6 +10,7 @@ from thoughtcycle.memory.brief_gathering import without as left_out
 from thoughtcycle.memory.brief_sections import Material
 from thoughtcycle.memory.recalling import WAIT_SECONDS
 from thoughtcycle.memory.records import Cycle, Utterance
+from thoughtcycle.memory.secrets import unasked
 from thoughtcycle.mind.language.situations import situation_contexts
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes import window as windows
@@ -58,13 +59,13 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
         turn.memory.changed(turn.user, {id: memory["revision"] for id, memory in recalled.items()}),
     )
     known = {id: memory for id, memory in recalled.items() if id not in changed}
-    known |= {record.id: short_form(record) for record in changed.values() if record is not None}
+    known |= {record.id: short_form(unasked(record)) for record in changed.values() if record is not None}
     briefing = brief(turn, beside(material, cycles))
     told = frozenset(briefing["shown"])
     records = [hit.record for hit in material.found.hits if hit.record.id in told]
     if not turn.context.incognito:
         turn.memory.accessed(turn.user, [record.id for record in records])
-    shown = {record.id: short_form(record) for record in records}
+    shown = {record.id: short_form(unasked(record)) for record in records}
     return {
         "messages": await turn.outage_told(),
         "cycle_id": cycle.id if cycle else None,

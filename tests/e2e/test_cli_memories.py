@@ -40,6 +40,20 @@ def objects(*args: str, db: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.spec("BY-10")
+def test_the_table_of_memories_masks_a_password_and_a_search_gives_it_back(tmp_path: Path) -> None:
+    db = tmp_path / "m.db"
+
+    async def fill() -> None:
+        async with Memory.open(f"sqlite:///{db}", embeddings=None) as memory:
+            await memory.save("ana", [MemoryDraft(content="A senha do wifi é girassol77")])
+
+    asyncio.run(fill())
+    listed = run("memories", "list", db=db).stdout
+    assert "senha do wifi é ••••" in listed and "girassol77" not in listed
+    assert "girassol77" in run("memories", "search", "senha do wifi", db=db).stdout
+
+
 @pytest.mark.spec("LM-12", "BY-1")
 def test_memories_are_pinned_archived_restored_and_listed_by_status(filled: tuple[Path, str, str]) -> None:
     db, home, herb = filled

@@ -55,6 +55,24 @@ async def test_incognito_reads_memory_and_counts_nothing(tmp_path: Path) -> None
         assert (await cycle.memory.accesses("ana", [saved.record.id]))[saved.record.id].count >= 1
 
 
+@pytest.mark.spec("BY-10", "LM-10")
+async def test_a_saved_password_is_masked_until_it_is_searched_for(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        await cycle.memory.save("ana", [MemoryDraft(content="A senha do wifi é girassol77", kind="bio")])
+        text, state = "Vou ligar o wifi novo", {"configurable": {"thread_id": "t"}}
+        assert "A senha do wifi é ••••" in (await briefing(cycle, text))["text"]
+        values = (await cycle.graph.aget_state(state)).values
+        assert "girassol77" not in str(values["recalled"])
+        for said, found in (("/lembrar", False), ("/lembrar senha wifi", True), ("/remember", False)):
+            await cycle.say(said, "t")
+            values = (await cycle.graph.aget_state(state)).values
+            assert ("girassol77" in values["messages"][-1].text) is found
+            assert ("girassol77" in str(values["recalled"])) is found
+        await cycle.say("Qual é a senha do wifi?", "asked")
+        values = (await cycle.graph.aget_state({"configurable": {"thread_id": "asked"}})).values
+        assert "girassol77" in "".join(message.text for message in values["messages"])
+
+
 @pytest.mark.spec("HM-11")
 async def test_the_reply_is_asked_for_in_the_order_promised(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     async with lab(tmp_path, fake_openai) as cycle:

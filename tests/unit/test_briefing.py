@@ -184,6 +184,8 @@ def test_related_facts_share_a_line() -> None:
         ("ansioso", NOW, "pt", "Ansioso hoje: trate com calma."),
         ("anxious", NOW, "pt", "Ansioso hoje: trate com calma."),
         ("anxious", NOW - timedelta(hours=2), "en", "Anxious today: be gentle."),
+        ("proud", NOW, "pt", "Hoje se sente orgulhoso: leve isso em conta, com tato."),
+        ("in_love", NOW, "pt", "Hoje se sente apaixonado: leve isso em conta, com tato."),
         ("saudoso", NOW, "pt", "Hoje se sente saudoso: leve isso em conta, com tato."),
         ("ansioso", NOW - timedelta(days=1), "pt", ""),
     ],
@@ -193,6 +195,30 @@ def test_the_mood_of_the_day_is_an_instruction(name: str, at: datetime, language
     elsewhere = brief(material(profile=profile(moods=[("k", Mood(name=name, at=at))])), language=language)
     assert here == elsewhere.session
     assert here.endswith(text) if text else here == ""
+
+
+@pytest.mark.spec("BY-10")
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_secrets_are_masked_wherever_a_briefing_shows_them(recipe: Any) -> None:
+    said_so = "senha do cofre: girassol77"
+    former = record("v1", content=f"{said_so} antes", status="superseded", valid_to=NOW - timedelta(days=9))
+    it = material(
+        hit("l1", f"Anotou: {said_so}", key="vault"),
+        former={"l1": former},
+        conversation=conversation(
+            old_memory=(old("o1", f"Contou a {said_so}"),), working=f"Fala da {said_so}."
+        ),
+        messages=(
+            said("m1", f"{said_so} {'e mais ' * 200}"),
+            said("x1", f"minha {said_so}", chat="d"),
+            said("m2", "x " * 100 + "sk-proj-" + "a" * 150),
+        ),
+        cycles={"k1": judged("k1", f"Guardou a {said_so}", 95)},
+        smart=True,
+    )
+    made = brief(it, recipe=recipe)
+    shown = made.text + made.session
+    assert "••••" in shown and "girassol" not in shown and "sk-proj" not in shown
 
 
 def test_what_was_once_true_is_labelled_as_past_with_its_dates() -> None:

@@ -24,6 +24,18 @@ def test_there_are_300_messages_in_balanced_halves(language: Language) -> None:
         assert sum(message.keep is False for message in half) >= 40
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_fresh_messages_are_others_and_balanced(language: Language) -> None:
+    fresh = {half: load(language, half, "fresh") for half in HALVES}
+    first = {message.text for half in HALVES for message in load(language, half)}
+    texts = {message.text for half in fresh.values() for message in half}
+    assert sum(map(len, fresh.values())) == len(texts) >= 120
+    assert len(texts & first) <= 8  # "...", "test" and the like stand in any such list
+    for half in fresh.values():
+        assert sum(message.keep is True for message in half) == 41
+        assert sum(message.keep is False for message in half) == 48
+
+
 def test_halves_alternate() -> None:
     assert alternating("abcde", "tune") == ["a", "c", "e"]
     assert alternating("abcde", "held_out") == ["b", "d"]
