@@ -27,6 +27,8 @@ PIECES = 10
 """Pieces of code of one exchange that are kept."""
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _EVENT_WORDS = 60
+_POINTING = 12
+"""Words of a fact, at most, that a "this" at its end leaves without a meaning."""
 
 
 def judged_by_rules(exchange: Exchange) -> Judgement:
@@ -72,7 +74,7 @@ def summary_by_rules(exchange: Exchange) -> str:
 def own_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
     """The facts of the user's message; none with a secret (BY-10), none among orders to the assistant."""
     told = understand(exchange.message, language=exchange.language, now=exchange.at)
-    facts = [_found(fact) for fact in told.facts if not barred(fact.words, exchange)]
+    facts = [_found(fact) for fact in told.facts if not barred(fact.words, exchange) and not _empty(fact)]
     new = {fact.key for fact in facts}
     facts += [
         FoundFact(content=each.words, key=each.key, words=each.words, denies=True)
@@ -101,6 +103,17 @@ def _found(fact: Fact) -> FoundFact:
         words=fact.words,
         landmark=fact.key.startswith("decision") or is_landmark(fact.words),
     )
+
+
+def _empty(fact: Fact) -> bool:
+    """Whether a fact says nothing without its message ("Loves this"), or a feeling is about the listener.
+
+    One with a figure is kept, and so is one whose words are many enough to say what "it" is.
+    """
+    if any(map(str.isdigit, fact.content)) or fact.key.startswith("decision"):
+        return False
+    pointing = len(fact.content.split()) <= _POINTING and _matches("vague", fact.content)
+    return pointing or (fact.kind == "emo" and _matches("addressed", fact.content))
 
 
 def is_landmark(words: str) -> bool:

@@ -48,6 +48,25 @@ def test_facts_carry_kind_words_and_weight(message: str, type_: str, kinds: set[
 
 
 @pytest.mark.spec("SM-4")
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ("I'm so excited about this!", 0),
+        ("I want to do something like this", 0),
+        ("I'm really proud of what you did", 0),
+        ("Estou muito orgulhoso de você", 0),
+        ("Estou muito feliz com isso", 0),
+        ("I'm so excited about this new job", 1),
+        ("I love hiking at dawn", 1),
+        ("Quero economizar 300 reais para isso", 1),
+        ("Estou muito feliz com o curso", 1),
+    ],
+)
+def test_what_says_nothing_without_its_message_is_no_fact(message: str, kept: int) -> None:
+    assert len(judged(message).facts) == kept
+
+
+@pytest.mark.spec("SM-4")
 def test_facts_come_from_the_users_words_only() -> None:
     assert judged("fiz uma sopa hoje no almoço", "Eu sou vegetariana e moro em Recife.").facts == ()
 
