@@ -254,13 +254,16 @@ def number_value(number: str, language: Language) -> float:
 
 
 def _value(number: str, decimal: str) -> float:
-    """The number behind digits with separators; three digits after the last one are thousands."""
+    """The number behind digits with separators; three digits after the last one are thousands.
+
+    People write amounts as another language does: the last separator of "1,234.56" and of "1.234,56" is the
+    decimal one in both.
+    """
     number = number.rstrip(".,")
-    whole, mark, part = number.rpartition(decimal)
-    if mark and len(part) != 3:
-        return float(re.sub(r"\D", "", whole) + "." + part) if whole else float("0." + part)
-    other = "." if decimal == "," else ","
-    whole, mark, part = number.rpartition(other)
-    if mark and len(part) in (1, 2) and decimal not in number:
-        return float(re.sub(r"\D", "", whole) + "." + part)
-    return float(re.sub(r"\D", "", number))
+    place = max(number.rfind("."), number.rfind(","))
+    digits = re.sub(r"\D", "", number)
+    if place < 0:
+        return float(digits)
+    part = number[place + 1 :]
+    fraction = len(part) != 3 if number[place] == decimal else len(part) in (1, 2)
+    return float(f"0{digits[: -len(part)]}.{part}") if fraction else float(digits)

@@ -72,7 +72,7 @@ class Forming:
         return found
 
     async def find(self, query: str, limit: int) -> list[MemoryRecord]:
-        """The active memories nearest to `query`, however far: whoever asks decides what they have to do with it.
+        """The active memories nearest to `query`, however far: whoever asks decides what they say of it.
 
         By words alone while the embedding model is out of reach.
         """

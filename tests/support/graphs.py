@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ from langchain_core.messages import HumanMessage
 from support.fake_openai import FakeOpenAI
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
-from thoughtcycle.graph.upkeep import create_worker, put_forming
 from thoughtcycle.graph.upkeep import kinds as jobs_of
+from thoughtcycle.graph.upkeep import put_forming
 from thoughtcycle.memory.erasing import GRACE
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import utc_now
-from thoughtcycle.memory.worker import Worker
+from thoughtcycle.memory.worker import Kind, Worker
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind
@@ -51,6 +51,8 @@ class Lab:
     checkpointer: Any
     limits: Limits | None = None
     clock: Callable[[], datetime] = utc_now
+    jobs: dict[str, Kind] = field(default_factory=dict)
+    """What a worker does, once it was asked."""
 
     @property
     def services(self) -> Services:
@@ -73,15 +75,10 @@ class Lab:
 
     async def understand(self, *kinds: str) -> None:
         """Does what a worker has to do by now; of jobs of these kinds only, where some are named."""
-        worker = create_worker(self.services)
-        if kinds:
-            all_of = jobs_of(self.services, GRACE)
-            worker = Worker(
-                self.memory.queue,
-                {name: all_of[name] for name in kinds},
-                look=lambda: put_forming(self.memory),
-            )
-        await worker.drain()
+        if not self.jobs:
+            self.jobs.update(jobs_of(self.services, GRACE))
+        chosen = {name: job for name, job in self.jobs.items() if not kinds or name in kinds}
+        await Worker(self.memory.queue, chosen, look=lambda: put_forming(self.memory)).drain()
 
 
 def replies(values: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from thoughtcycle.mind.language.dates import amounts, annotate, mentions
+from thoughtcycle.mind.language.dates import amounts, annotate, mentions, number_value
 
 SATURDAY = datetime(2026, 11, 21, 10, 0)
 Language = Literal["pt", "en"]
@@ -105,6 +105,31 @@ def test_calendar_dates(language: Language, text: str, values: list[str]) -> Non
 def test_amounts(language: Language, text: str, value: float, currency: str | None) -> None:
     (amount,) = amounts(f"foi {text}.", language)
     assert (amount.words, amount.value, amount.currency) == (text, value, currency)
+
+
+@pytest.mark.parametrize("language", ["pt", "en"])
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        ("20.000,00", 20000.0),
+        ("20,000.00", 20000.0),
+        ("1.234.567,89", 1234567.89),
+        ("1,234,567.89", 1234567.89),
+        ("1.234,5", 1234.5),
+        ("12.50", 12.5),
+        ("12,50", 12.5),
+        ("5.000", 5000.0),
+        ("5,000", 5000.0),
+        ("7.", 7.0),
+        (",5", 0.5),
+        ("42", 42.0),
+    ],
+)
+def test_numbers_are_read_as_either_language_writes_them(
+    language: Language, number: str, value: float
+) -> None:
+    assert number_value(number, language) == value
+    assert all(one.value >= 0 for one in amounts(f"R$ {number} e ${number}", language))
 
 
 def test_numbers_that_are_no_amounts() -> None:
