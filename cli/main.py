@@ -16,6 +16,7 @@ from thoughtcycle.cli import (
     conversations,
     garden,
     memories,
+    metrics,
     preferences,
     profile,
     reembed,
@@ -49,6 +50,7 @@ app.add_typer(conversations.app, name="conversations")
 app.command("profile", help=TEXTS["help.profile"])(profile.profile)
 app.add_typer(preferences.app, name="settings")
 app.command("garden", help=TEXTS["help.garden"])(garden.garden)
+app.command("metrics", help=TEXTS["help.metrics"])(metrics.metrics)
 app.add_typer(users.app)
 app.add_typer(reembed.app)
 app.command("briefing", help=TEXTS["help.briefing"])(briefings.briefing)

@@ -17,9 +17,9 @@ _METRICS = {
 _LABELS, _BARS, _VALUES, _ROW, _GAP, _AXIS = 168, 200, 44, 22, 8, 20
 """Sizes of a plot, in units of its view box."""
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ground: #fcfcfb; --ink: #1c1c1a; --soft: #63625d; --line: #dddcd6;
   --ours: #2a6fbb; --plain: #b5541c; }
 @media (prefers-color-scheme: dark) { :root { --ground: #191918; --ink: #ecebe6; --soft: #a3a29b; --line:
@@ -71,8 +71,8 @@ def page(report: Report) -> str:
     return (
         '<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><meta charset="utf-8"/>'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"/>'
-        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>"
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"/>'
+        f"<title>{title}</title><style>{STYLE}</style></head>\n<body>"
         f"<h1>{escape(report.data)}</h1>"
         f'<p class="soft">Embeddings: {escape(report.embeddings)}. Small coloured figures and marks: '
         "the same questions answered by BM25 over stems of each text alone.</p>"

@@ -1,0 +1,116 @@
+"""`thoughtcycle metrics`: how well the memory serves, from the store and from an evaluation file (LM-14)."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thoughtcycle.cli.display import print_table
+from thoughtcycle.cli.files import check_writable, new_file
+from thoughtcycle.cli.opening import settings_for
+from thoughtcycle.cli.options import (
+    TEXTS,
+    Db,
+    Json,
+    User,
+    check_user,
+    one_line,
+    put_json,
+    reported,
+    ui_language,
+)
+
+if TYPE_CHECKING:
+    from thoughtcycle.evals.dialogue import Answer
+    from thoughtcycle.evals.metrics import Metric
+
+
+@reported
+def metrics(
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+    file: Annotated[Path | None, typer.Option("--file", help=TEXTS["option.metrics_file"])] = None,
+    html: Annotated[Path | None, typer.Option("--html", help=TEXTS["option.html"])] = None,
+) -> None:
+    from thoughtcycle.evals.dialogue_file import read_dialogue
+    from thoughtcycle.evals.metrics import as_json as plain
+
+    settings = settings_for(db)
+    owner = check_user(user, settings.user)
+    lines = read_dialogue(file) if file is not None else []
+    if html is not None:
+        check_writable(html)
+
+    async def run() -> "tuple[list[Metric], list[Answer]]":
+        from thoughtcycle.evals.dialogue import answers, dialogue_metrics
+        from thoughtcycle.evals.stored import stored_metrics
+        from thoughtcycle.graph.opening import open_services
+        from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
+        from thoughtcycle.mind.roles import ModelSettings
+
+        models = ModelSettings()
+        async with open_services(settings, models) as (services, _):
+            found = await stored_metrics(services.memory, owner)
+            if not lines:
+                return found, []
+            embeddings = build_embeddings(models)
+            try:
+                asked = await answers(lines, services.mind, embeddings, services.limits)
+            finally:
+                if isinstance(embeddings, NamedEmbeddings):
+                    await embeddings.aclose()
+            return [*found, *dialogue_metrics(asked)], asked
+
+    found, asked = asyncio.run(run())
+    if html is not None:
+        _write(html, found, asked, f"{owner}, {file.name}" if file is not None else owner)
+    if as_json:
+        put_json({"user": owner, "metrics": plain(found), "wrong": _wrong(asked)})
+    else:
+        _print(found, asked)
+
+
+def _write(html: Path, found: "Sequence[Metric]", asked: "Sequence[Answer]", title: str) -> None:
+    from thoughtcycle.evals.dialogue import misses
+    from thoughtcycle.evals.metrics_page import metrics_page
+
+    text = metrics_page(found, misses(asked), title=title, language=ui_language())
+    with new_file(html, replace=True) as file:
+        file.write(text.encode())
+
+
+def _wrong(asked: "Sequence[Answer]") -> list[dict[str, object]]:
+    from thoughtcycle.evals.dialogue import misses
+
+    return [
+        {"user": line.user, "chat": line.chat, "message": line.message, "missing": missing, "came": came}
+        for line, missing, came in misses(asked)
+    ]
+
+
+def _print(found: "Sequence[Metric]", asked: "Sequence[Answer]") -> None:
+    from thoughtcycle.evals.dialogue import misses
+    from thoughtcycle.evals.metrics import shown
+    from thoughtcycle.prompts.loader import texts
+
+    words = texts(ui_language(), "metrics")
+    for source in ("store", "file"):
+        rows = [
+            (words[f"name.{one.name}"], shown(one), str(one.count), words[f"what.{one.name}"])
+            for one in found
+            if one.source == source
+        ]
+        if rows:
+            typer.echo(words[f"source.{source}"])
+            print_table(words["columns"], rows)
+            typer.echo()
+    wrong = [
+        tuple(map(one_line, (line.message, ", ".join(missing) or "–", ", ".join(came) or "–")))
+        for line, missing, came in misses(asked)
+    ]
+    if wrong:
+        typer.echo(words["wrong"])
+        print_table(words["wrong_columns"], wrong)
