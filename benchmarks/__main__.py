@@ -14,6 +14,7 @@ from benchmarks import (
     disk,
     first_token,
     formation,
+    garden,
     growth,
     memories,
     peers,
@@ -30,6 +31,7 @@ ALL: dict[str, Callable[[], str]] = {
     "first-token": first_token.run,
     "disk": lambda: asyncio.run(disk.run()),
     "formation": lambda: asyncio.run(formation.run()),
+    "garden": lambda: asyncio.run(garden.run()),
     "memories": lambda: asyncio.run(memories.run()),
     "peers": peers.run,
 }

@@ -51,8 +51,11 @@ class Masks:
 
     async def since(self, user: str, at: datetime) -> Mask | None:
         """What was erased since `at`, or is being erased; None where the user was forgotten since."""
-        known = await self._known(user)  # first: what is emptied meanwhile changes the journal again
-        forgotten = await self._storage.forgotten(user)
+        last, forgotten = await self._storage.pulse(user)
+        known = self._users.get(user)
+        if known is None or known.last != last:
+            known = await self._known(user)
+            forgotten = await self._storage.forgotten(user)  # after: else it may be emptied meanwhile
         if forgotten is not None and at <= forgotten:
             return None
         stones, secret = await self._buried(user, known.last)

@@ -1,5 +1,6 @@
 """The transcript: chats, their cycles, and which branch of a chat is live."""
 
+from asyncio import gather
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -173,13 +174,14 @@ class Transcript(SheetKeeping):
 
     async def cycle(self, user: str, id: str) -> Cycle | None:
         """One cycle, without the words of what the user has deleted; None when there is none of this id."""
-        found = await self._storage.cycle(owned(user), id)
-        return found and (await self._masks.of(user)).cycle(found)
+        found, mask = await gather(self._storage.cycle(owned(user), id), self._masks.of(user))
+        return found and mask.cycle(found)
 
     async def cycles(self, user: str, ids: Sequence[str]) -> list[Cycle]:
         """These cycles, in any order, without the words of what the user has deleted."""
-        found = await self._storage.cycles(owned(user), ids) if ids else []
-        mask = await self._masks.of(user)
+        if not ids:
+            return []
+        found, mask = await gather(self._storage.cycles(owned(user), ids), self._masks.of(user))
         return [mask.cycle(cycle) for cycle in found]
 
     async def branch(self, user: str, chat: str) -> list[str]:
@@ -198,8 +200,8 @@ class Transcript(SheetKeeping):
             tip = (await self.claim_chat(user, chat)).tip
         if tip is None or limit < 1:
             return []
-        found = await self._storage.path(owned(user), chat, tip, limit=limit)
-        mask = await self._masks.of(user)
+        path = self._storage.path(owned(user), chat, tip, limit=limit)
+        found, mask = await gather(path, self._masks.of(user))
         return [mask.cycle(cycle) for cycle in reversed(found)]
 
     async def sweep(self, older_than: timedelta = timedelta(minutes=10)) -> int:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 from thoughtcycle.memory.words import digest
 from thoughtcycle.prompts.errors import NotAllowed
@@ -11,6 +12,14 @@ from thoughtcycle.prompts.errors import NotAllowed
 def hashed(user: str) -> str:
     """What is left of a user who was forgotten: SHA-256 of the id; only who guesses the id recognises it."""
     return digest(f"forgotten\x1f{user}")
+
+
+class Pulse(NamedTuple):
+    """What tells in one look whether anything of a user's was taken away."""
+
+    last: tuple[tuple[int, datetime, str], ...]
+    """The journal's last row, if it has any: number, time, memory."""
+    forgotten: datetime | None
 
 
 class Epochs:
@@ -38,6 +47,10 @@ class Forgetting(ABC):
     @abstractmethod
     async def epoch(self, user: str) -> int:
         """How often the user was forgotten."""
+
+    @abstractmethod
+    async def pulse(self, user: str) -> Pulse:
+        """The last change of the user's memories, and after that when the user was last forgotten."""
 
     @abstractmethod
     async def forgotten(self, user: str) -> datetime | None:

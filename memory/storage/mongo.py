@@ -36,7 +36,7 @@ from thoughtcycle.memory.storage import (
 )
 from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.forgetting import Epochs
+from thoughtcycle.memory.storage.forgetting import Epochs, Pulse
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
 from thoughtcycle.memory.storage.mongo_schema import migrate
@@ -296,6 +296,9 @@ class MongoStorage(Storage):
 
     async def epoch(self, user: str) -> int:
         return await self._run(mongo_epochs.epoch(self._db, user))
+
+    async def pulse(self, user: str) -> Pulse:
+        return await self._run(mongo_epochs.pulse(self._db, user))
 
     async def forgotten(self, user: str) -> datetime | None:
         return await self._run(mongo_epochs.forgotten(self._db, user))

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from thoughtcycle.memory.storage.forgetting import hashed
+from thoughtcycle.memory.storage.forgetting import Pulse, hashed
 from thoughtcycle.memory.storage.mongo_client import Database
+from thoughtcycle.memory.storage.mongo_memories import journal
 from thoughtcycle.prompts.errors import NotAllowed
 
 
@@ -17,6 +18,12 @@ async def forgotten(db: Database, user: str) -> datetime | None:
     """See Forgetting.forgotten."""
     found = await db.forgotten.find_one({"_id": hashed(user)}, {"at": 1})
     return datetime.fromisoformat(found["at"]) if found is not None and found.get("at") else None
+
+
+async def pulse(db: Database, user: str) -> Pulse:
+    """See Forgetting.pulse."""
+    rows = await journal(db, user, None, None, 1)
+    return Pulse(tuple((row.number, row.at, row.memory) for row in rows), await forgotten(db, user))
 
 
 async def refuse_late(db: Database, user: str, at: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Storage in a SQLite file: one connection on one thread of its own, whole transactions as functions."""
+"""Storage in a SQLite file: whole transactions as functions of its connection."""
 
 import asyncio
 import sqlite3
@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -35,39 +34,20 @@ from thoughtcycle.memory.storage import (
 )
 from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.forgetting import Epochs
+from thoughtcycle.memory.storage.forgetting import Pulse
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
-from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
+from thoughtcycle.memory.storage.sqlite_thread import BUSY_SECONDS, OneThread, connect
 from thoughtcycle.memory.storage.standing import Asked, Standing
-from thoughtcycle.memory.storage.wal import use_wal
 from thoughtcycle.memory.tombstones import Tombstone
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
-
-BUSY_SECONDS = 5.0
-"""How long a transaction waits for another process to finish its own."""
-
-_CACHE_KB = 32_000
-"""Pages that stay in memory: ids are random, so every save touches pages all over the file."""
-_CHECKPOINT_PAGES = 4_000
-"""Pages of 4 KB in the WAL before they are moved into the file: pages written again meanwhile move once."""
+from thoughtcycle.prompts.errors import NotAllowed
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class SqliteStorage(Storage):
-    """Keeps everything in one file (WAL), beside the tables of whoever else uses that file.
-
-    Takes an open connection that belongs to the one thread of `executor`.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, executor: ThreadPoolExecutor, place: str) -> None:
-        """`place` names the database in messages."""
-        self._connection = connection
-        self._executor = executor
-        self._place = place
-        self._epochs = Epochs()
+class SqliteStorage(OneThread, Storage):
+    """Keeps everything in one file (WAL), beside the tables of whoever else uses that file."""
 
     @classmethod
     @asynccontextmanager
@@ -76,7 +56,7 @@ class SqliteStorage(Storage):
         executor = ThreadPoolExecutor(1, thread_name_prefix="thoughtcycle-sqlite")
         loop = asyncio.get_running_loop()
         try:
-            connection = await loop.run_in_executor(executor, _connect, path, busy_seconds)
+            connection = await loop.run_in_executor(executor, connect, path, busy_seconds)
             try:
                 yield cls(connection, executor, str(path))
             finally:
@@ -303,6 +283,9 @@ class SqliteStorage(Storage):
     async def epoch(self, user: str) -> int:
         return await self._read(sqlite_forgetting.epoch, user)
 
+    async def pulse(self, user: str) -> Pulse:
+        return await self._read(sqlite_forgetting.pulse, user)
+
     async def forgotten(self, user: str) -> datetime | None:
         return await self._read(sqlite_forgetting.forgotten, user)
 
@@ -347,52 +330,3 @@ class SqliteStorage(Storage):
             return work(db, *args, **kwargs)
 
         return await self._write(check)
-
-    async def _read(
-        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        return await self._run("DEFERRED", partial(work, self._connection, *args, **kwargs))
-
-    async def _write(
-        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        return await self._run("IMMEDIATE", partial(work, self._connection, *args, **kwargs))
-
-    async def _run(self, mode: str, work: Callable[[], T]) -> T:
-        """One transaction on the storage's thread; it ends there even when the caller is cancelled."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, self._transaction, mode, work)
-
-    def _transaction(self, mode: str, work: Callable[[], T]) -> T:
-        with translated(self._place):
-            try:
-                self._connection.execute(f"BEGIN {mode}")
-                result = work()
-                self._connection.execute("COMMIT")
-            except UnicodeEncodeError as error:
-                raise InputRefused("text_not_unicode") from error
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-            return result
-
-
-def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    """An open connection with the tables in place."""
-    with translated(str(path)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
-        try:
-            check_version(connection, str(path))
-            use_wal(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-            # What was erased must not stay readable in the file.
-            connection.execute("PRAGMA secure_delete = ON")
-            migrate(connection, str(path))
-        except BaseException:
-            connection.close()
-            raise
-        return connection

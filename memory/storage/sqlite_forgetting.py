@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from thoughtcycle.memory.storage.forgetting import hashed
+from thoughtcycle.memory.storage.forgetting import Pulse, hashed
 
 OWNED = {
     "accesses": "space",
@@ -35,6 +35,14 @@ def forgotten(db: sqlite3.Connection, user: str) -> datetime | None:
     """See Forgetting.forgotten."""
     row = db.execute("SELECT at FROM forgotten WHERE user = ?", (hashed(user),)).fetchone()
     return datetime.fromisoformat(row[0]) if row and row[0] else None
+
+
+def pulse(db: sqlite3.Connection, user: str) -> Pulse:
+    """See Forgetting.pulse."""
+    query = "SELECT number, at, memory FROM journal WHERE space = ? ORDER BY number DESC LIMIT 1"
+    rows = db.execute(query, (user,)).fetchall()
+    last = tuple((number, datetime.fromisoformat(at), memory) for number, at, memory in rows)
+    return Pulse(last, forgotten(db, user))
 
 
 def forget(db: sqlite3.Connection, user: str, at: datetime) -> Mapping[str, int]:

@@ -52,6 +52,16 @@ class WholeUserConformance:
         assert (await storage.claim("new", "ana", now)).created == now
         assert (await storage.claim("other", "bia", START)).created == START
 
+    async def test_the_pulse_tells_the_last_change_and_of_forgetting(self, storage: Storage) -> None:
+        assert await storage.pulse("ana") == ((), None)
+        first, last = await storage.commit("ana", [new(record(id, content=id)) for id in ("m1", "m2")])
+        row = (await storage.journal("ana", limit=1))[0]
+        assert await storage.pulse("ana") == (((2, row.at, last.id),), None)
+        assert first.id != last.id and await storage.pulse("bia") == ((), None)
+        late = START + timedelta(days=2)
+        await storage.forget("ana", late)
+        assert await storage.pulse("ana") == ((), late)
+
     async def test_nothing_begins_before_its_user_was_forgotten(self, storage: Storage) -> None:
         late, now = START + timedelta(days=2), START + timedelta(days=3)
 
