@@ -6,6 +6,7 @@ from functools import cached_property
 
 from thoughtcycle.memory.funnel import Verdict, of_exchange, of_message, of_reply
 from thoughtcycle.memory.judgement import CriticalDatum
+from thoughtcycle.memory.secrets import masked
 from thoughtcycle.mind.language.critical import critical_in
 from thoughtcycle.mind.language.telling import telling
 from thoughtcycle.prompts.loader import Language
@@ -27,9 +28,14 @@ class Exchange:
     persona: str = "Katherine"
 
     @cached_property
+    def plain(self) -> str:
+        """The user's message without its secrets (BY-10)."""
+        return masked(self.message)
+
+    @cached_property
     def critical(self) -> tuple[CriticalDatum, ...]:
-        """The critical data of the user's message (CM-7)."""
-        return critical_in(self.message, language=self.language, now=self.at, cycle=self.cycle)
+        """The critical data of the user's message (CM-7), verbatim but for secrets."""
+        return critical_in(self.plain, language=self.language, now=self.at, cycle=self.cycle)
 
     @cached_property
     def verdict(self) -> Verdict:

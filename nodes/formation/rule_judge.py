@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from thoughtcycle.memory.judgement import ExchangeType, FoundFact, Judgement, Mood
+from thoughtcycle.memory.judgement import ExchangeType, FoundFact, Judgement, Mood, PreservedData
 from thoughtcycle.memory.marks import is_event
 from thoughtcycle.memory.secrets import holds_secret, masked
 from thoughtcycle.mind.language.clauses import parse
@@ -23,6 +23,8 @@ from thoughtcycle.prompts.loader import LANGUAGES, texts, word_lists
 FILE = "formation/judge"
 LONGEST_CODE = 20_000
 """Characters of a piece of code that is kept as a memory; the transcript has longer ones."""
+LONGEST_REPLY, FIGURES = 20_000, 100
+"""Characters of a reply that are looked through for numbers and dates, and how many of each are kept."""
 PIECES = 10
 """Pieces of code of one exchange that are kept."""
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
@@ -44,10 +46,22 @@ def judged_by_rules(exchange: Exchange) -> Judgement:
         type=type_of(exchange, facts),
         summary=summary_by_rules(exchange),
         facts=facts,
-        preserved=preserved_in(exchange.message, language=exchange.language, now=exchange.at),
+        preserved=said_preserved(exchange).merged(answered_preserved(exchange)),
         critical=exchange.critical,
         mood=mood_of(exchange),
     )
+
+
+def said_preserved(exchange: Exchange) -> PreservedData:
+    """What no summary may lose of the user's message (CM-3); never a secret."""
+    return preserved_in(exchange.plain, language=exchange.language, now=exchange.at)
+
+
+def answered_preserved(exchange: Exchange) -> PreservedData:
+    """Numbers and dates of the reply, code aside: an instalment worked out, the day of an appointment."""
+    reply = masked(without_code(exchange.reply[:LONGEST_REPLY]))
+    found = preserved_in(reply, language=exchange.language, now=exchange.at)
+    return PreservedData(numerical_values=found.numerical_values[:FIGURES], dates=found.dates[:FIGURES])
 
 
 def dropped(exchange: Exchange) -> Judgement:
@@ -60,7 +74,7 @@ def dropped(exchange: Exchange) -> Judgement:
     return Judgement(
         importance=0,
         summary=summary_by_rules(exchange),
-        preserved=preserved_in(exchange.message, language=exchange.language, now=exchange.at),
+        preserved=said_preserved(exchange),
         critical=exchange.critical,
     )
 

@@ -12,6 +12,7 @@ from support.background import Background
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
 from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.records import MemoryDraft
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -173,3 +174,25 @@ async def test_other_languages_are_understood_where_the_model_does(
     assert f"Job: {words}" in await contents(product)
     (cycle,) = await product.memory.conversation("ana", "t")
     assert cycle.judgement is not None and cycle.judgement.by == "model"
+
+
+@pytest.mark.spec("BY-9", "CM-3")
+async def test_a_figure_that_a_reply_repeated_goes_with_the_memory_it_came_from(
+    product: Lab, model: Background
+) -> None:
+    draft = MemoryDraft(content="Aluguel: R$ 1.733,00", bindings=("quanto paga de aluguel",))
+    (saved,) = await product.memory.save("ana", [draft])
+    model.reply = "Você paga R$ 1.733,00 de aluguel; sobram R$ 42,00."
+    for text in ("Quero economizar: quanto pago de aluguel?", "Prefiro chá", "Prefiro pão"):
+        await product.say(text, language="pt")
+        await product.understand("form")
+        model.reply = "Certo."
+    ledger = await product.memory.conversation_memory("ana", "t")
+    (old,) = ledger.old_memory
+    assert [one.normalised for one in old.preserved_data.numerical_values] == ["1733", "42"]
+    await product.memory.hide("ana", [saved.record.id])
+    (old,) = (await product.memory.conversation_memory("ana", "t")).old_memory
+    assert [one.normalised for one in old.preserved_data.numerical_values] == ["42"]
+    await product.memory.erase("ana", [saved.record.id])
+    erased = (await product.memory.conversation_memory("ana", "t")).model_dump_json()
+    assert "1.733" not in erased and '"1733"' not in erased

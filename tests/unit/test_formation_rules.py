@@ -240,3 +240,29 @@ def test_a_whole_book_is_judged_soon(unit: str) -> None:
     found = judged(unit * (60_000 // len(unit)), unit * (60_000 // len(unit)))
     assert len(found.summary.split()) <= WORDS
     assert time.perf_counter() - start < 10
+
+
+@pytest.mark.spec("CM-3")
+def test_figures_of_the_reply_are_preserved_those_of_its_code_are_not() -> None:
+    reply = "A parcela fica em R$ 1.250,00 até 10/12/2027.\n```python\nx = 98765\n```"
+    found = judged("Quero economizar R$ 5.000 até junho", reply).preserved
+    assert [one.normalised for one in found.numerical_values] == ["5000", "1250"]
+    assert [one.normalised for one in found.dates] == ["2027-06", "2027-12-10"]
+    many = " e ".join(f"{number} reais" for number in range(1_000, 1_400))
+    assert len(judged("Prefiro ver tudo", many).preserved.numerical_values) == 100
+
+
+@pytest.mark.spec("BY-10", "CM-7")
+@pytest.mark.parametrize(
+    ("message", "secret", "kept"),
+    [
+        ("Meu cartão é 4111 1111 1111 1111 e quero economizar R$ 5.000 até junho", "1111", "5000"),
+        ("my password is hunter2-9988 and I want to save $5,000 by June", "hunter2", "5000"),
+        ("Decidi usar a chave sk-abcdefghijklmnop1234567890abcd no projeto 77", "sk-abc", "77"),
+    ],
+)
+def test_secrets_are_neither_preserved_nor_critical(message: str, secret: str, kept: str) -> None:
+    found = judged(message)
+    assert secret not in found.model_dump_json(exclude={"facts"})
+    assert kept in [one.normalised for one in found.preserved.numerical_values]
+    assert found.critical
