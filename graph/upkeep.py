@@ -8,6 +8,8 @@ from thoughtcycle.graph.garden import GardenGraph, create_garden
 from thoughtcycle.memory.erasing import GRACE
 from thoughtcycle.memory.jobs import ATTEMPTS, Job, new_job
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.sheet_loading import SheetBroken
 from thoughtcycle.memory.upkeep import upkeep
 from thoughtcycle.memory.worker import Kind, Told, Worker
 from thoughtcycle.nodes.context import Context
@@ -54,18 +56,31 @@ def kinds(services: Services, grace: timedelta) -> Mapping[str, Kind]:
 
 
 async def put_forming(memory: Memory) -> None:
-    """Puts a job for the oldest cycle of every user that is not understood yet: one after the other."""
+    """Puts a job for the oldest cycle of every user that is not understood yet: one after the other.
+
+    A cycle over which workers died as often as a job may be tried is left out, as in `form`.
+    """
+    queue = memory.queue
     for user in await memory.pending_users(limit=USERS):
         for cycle in await memory.pending_cycles(user, limit=1):
-            due = memory.queue.clock()
-            await memory.queue.put(new_job(FORM, cycle.id, user=user, due=due, cycle=cycle.id))
+            job = new_job(FORM, cycle.id, user=user, due=queue.clock(), cycle=cycle.id)
+            if await queue.put(job):
+                continue
+            if any(dead.id == job.id for dead in await queue.listing([user], ["dead"])):
+                await _leave_out(memory, cycle)
+
+
+async def _leave_out(memory: Memory, cycle: Cycle) -> None:
+    await memory.form_cycle(
+        cycle.user, cycle.id, judgement=cycle.judgement, marks=(), formation="failed", expected=cycle
+    )
 
 
 async def form(memory: Memory, formation: Formation, job: Job) -> None:
     """Understands a cycle.
 
-    One that fails again and again, for another reason than the database, is left out with the last try, so
-    that it holds up nothing behind it; its dead letter tells of it, and retrying that tries it anew.
+    One that fails again and again, for another reason than a database out of reach, is left out with the last
+    try, so that it holds up nothing behind it; its dead letter tells of it, and retrying that tries it anew.
     """
     cycle = await memory.cycle(job.user, job.payload["cycle"])
     if cycle is None:
@@ -76,13 +91,10 @@ async def form(memory: Memory, formation: Formation, job: Job) -> None:
         )
     try:
         await formation.ainvoke({"cycle_id": cycle.id}, context=Context(user_id=job.user))
-    except StorageFailed:
-        raise
-    except Exception:  # whatever it was, it is raised again
-        if job.attempts >= ATTEMPTS:
-            await memory.form_cycle(
-                job.user, cycle.id, judgement=None, marks=(), formation="failed", expected=cycle
-            )
+    except Exception as failure:  # whatever it was, it is raised again
+        away = isinstance(failure, StorageFailed) and not isinstance(failure, SheetBroken)
+        if job.attempts >= ATTEMPTS and not away:
+            await _leave_out(memory, cycle)
         raise
 
 

@@ -176,7 +176,7 @@ class SavePlan:
             return self._records.get(record.current or "", record) if record.merged else record, "known", None
         if draft.key is not None and draft.key in self._keyed:
             record = self._records[self._keyed[draft.key]]
-            if self._said(draft) < record.valid_from:
+            if draft.said is not None and draft.said < record.valid_from:
                 return self._before(record, id, draft), "known", None
             return self._superseded(record, draft)
         return self._saved(new_id() if id in self._records else id, draft, says), "saved", None
@@ -285,14 +285,15 @@ def new_version(
 ) -> tuple[Write, Write]:
     """A change over time: the former version gets an id of its own, `_id` names `changed` from now on.
 
-    It holds `since` then (None: `at`).
+    It holds `since` then (None: `at`); never from before the former one did, which a clock put back may say.
     """
+    begin = max(since or at, record.valid_from)
     current = changed.model_copy(
-        update={"valid_from": since or at, "valid_to": None, "reinforced_at": None, "updated": at}
+        update={"valid_from": begin, "valid_to": None, "reinforced_at": None, "updated": at}
     )
     vectors = keys.made(current)
     return (
-        kept_former(record, keys, at, until=since),
+        kept_former(record, keys, at, until=begin),
         Write(with_vectors(current, vectors), "update", at, before=record, vectors=vectors, cycle=cycle),
     )
 

@@ -60,8 +60,10 @@ class Worker:
         """Does what is due now and what becomes due meanwhile. Raises StorageFailed."""
         try:
             await self._arm()
-            while await self._fill() or self._running:
-                if self._running:
+            busy = True
+            while await self._fill() or busy or self._running:
+                busy = bool(self._running)  # what ends while `_fill` looks may have left something to do
+                if busy:
                     await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
         finally:
             await self._stop()
