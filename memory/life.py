@@ -1,6 +1,6 @@
 """What becomes of a memory while it is kept: pinned, reinforced, merged, archived and restored."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -86,18 +86,27 @@ class Life(Engine):
         stored, before = await self._change(owned(user), plan)
         return [stored.get(record.id, record) for record in before]
 
-    async def merge(self, user: str, keep: str, other: str, *, cycle: str | None = None) -> MemoryRecord:
+    async def merge(
+        self,
+        user: str,
+        keep: str,
+        other: str,
+        *,
+        cycle: str | None = None,
+        still: Callable[[MemoryRecord, MemoryRecord], bool] = lambda keep, other: True,
+    ) -> MemoryRecord:
         """Makes one memory of two that say the same: the broader one, `keep`, stays and is reinforced (HM-6).
 
         `keep` is found under the search contexts of both. `other`, active or archived, becomes a former
-        version of it, and its id stands for `keep` from now on. Merging again changes nothing.
+        version of it, and its id stands for `keep` from now on. Merging again changes nothing, nor does it
+        where the two are not `still` to be merged as they are now.
         Raises InputRefused('memory_not_active').
         """
 
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
             kept = await self._active(user, keep)
             (ended,) = await self._current(user, [other])
-            if ended.id == kept.id:
+            if ended.id == kept.id or not still(kept, ended):
                 return (), kept
             if ended.status not in ("active", "archived"):
                 raise InputRefused("memory_not_active", id=repr(other))

@@ -61,9 +61,10 @@ class Tending(Searching):
         stored, _ = await self._change(owned(user), plan)
         return len(stored)
 
-    async def condense(self, user: str, id: str, content: str) -> MemoryRecord:
+    async def condense(self, user: str, id: str, content: str, *, was: str) -> MemoryRecord:
         """Says an active memory in fewer words, in place; the journal keeps the longer ones.
 
+        One that says something else than `was` by now, or was pinned, stays as it is.
         It is not used thereby: what is told by its last use stays as it was.
         Raises InputRefused('memory_not_active').
         """
@@ -71,7 +72,7 @@ class Tending(Searching):
 
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
             record = await self._active(user, id)
-            if record.content == content:
+            if record.content != was or record.pinned:
                 return (), record
             keys = await self._keys([record], vectors)
             changed = record.model_copy(update={"content": content})

@@ -106,7 +106,13 @@ async def _same(
         return
     (saved,) = await forming.memory.save(forming.user, [draft])
     if saved.record.status == "active" and saved.record.id != target.id:
-        await forming.memory.merge(forming.user, saved.record.id, target.id, cycle=cycle.id)
+        await forming.memory.merge(
+            forming.user,
+            saved.record.id,
+            target.id,
+            cycle=cycle.id,
+            still=lambda keep, other: other.content == target.content,
+        )
 
 
 async def _complete(

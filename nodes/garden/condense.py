@@ -31,7 +31,7 @@ async def condense(garden: Garden) -> GardenUpdate:
                 continue
             log.add(record, "long", shorter)
             if not garden.dry:
-                await _say(garden, record.id, shorter)
+                await _say(garden, record, shorter)
             if log.count >= MOST:
                 return told([log])
     return told([log])
@@ -50,10 +50,10 @@ def _long(record: MemoryRecord) -> bool:
     return plain and len(record.text.split()) > LONG
 
 
-async def _say(garden: Garden, id: str, shorter: str) -> None:
+async def _say(garden: Garden, record: MemoryRecord, shorter: str) -> None:
     """Condenses a memory, unless it went meanwhile."""
     try:
-        await garden.memory.condense(garden.user, id, shorter)
+        await garden.memory.condense(garden.user, record.id, shorter, was=record.text)
     except (InputRefused, NotAllowed) as gone:
         if gone.code not in ("memory_not_active", "memory_unknown"):
             raise

@@ -40,7 +40,7 @@ async def _decide(garden: Garden, pairs: list[tuple[str, str]], ended: set[str],
         ended.add(other.id)
         log.add(other, "same", keep.text)
         if not garden.dry:
-            await _one(garden, keep.id, other.id)
+            await _one(garden, keep, other)
 
 
 def same(
@@ -63,10 +63,15 @@ def _told(record: MemoryRecord) -> Told:
     return Told(record.text, kind=record.kind, key=record.key, id=record.id)
 
 
-async def _one(garden: Garden, keep: str, other: str) -> None:
-    """Merges the two, unless one of them went meanwhile."""
+async def _one(garden: Garden, keep: MemoryRecord, other: MemoryRecord) -> None:
+    """Merges the two, unless one of them went meanwhile, or says something else, or was pinned."""
+
+    def still(one: MemoryRecord, two: MemoryRecord) -> bool:
+        pairs = ((one, keep), (two, other))
+        return all((now.content, now.pinned) == (seen.content, seen.pinned) for now, seen in pairs)
+
     try:
-        await garden.memory.merge(garden.user, keep, other)
+        await garden.memory.merge(garden.user, keep.id, other.id, still=still)
     except (InputRefused, NotAllowed) as gone:
         if gone.code not in ("memory_not_active", "memory_unknown"):
             raise

@@ -112,9 +112,9 @@ async def test_a_priority_moves_once_and_can_be_put_back_by_name(memory: Memory)
 @pytest.mark.spec("LM-11")
 async def test_an_old_memory_is_said_in_fewer_words_and_again_in_full(memory: Memory) -> None:
     ((saved,),) = [await memory.save("ana", [MemoryDraft(content="Uma longa história de 5 barcos no mar")])]
-    short = await memory.condense("ana", saved.record.id, "5 barcos")
+    short = await memory.condense("ana", saved.record.id, "5 barcos", was=saved.record.text)
     assert (short.id, short.content) == (saved.record.id, "5 barcos")
-    assert await memory.condense("ana", short.id, "5 barcos") == short
+    assert await memory.condense("ana", short.id, "5 barcos", was="outra coisa") == short
     assert [hit.record.content for hit in await memory.search("ana", "barcos")] == ["5 barcos"]
     assert await memory.search("ana", "história") == []
     undone = await memory.undo("ana")
@@ -122,4 +122,4 @@ async def test_an_old_memory_is_said_in_fewer_words_and_again_in_full(memory: Me
     assert [hit.record.id for hit in await memory.search("ana", "história")] == [short.id]
     await memory.archive("ana", [short.id])
     with pytest.raises(InputRefused):
-        await memory.condense("ana", short.id, "nada")
+        await memory.condense("ana", short.id, "nada", was="5 barcos")
