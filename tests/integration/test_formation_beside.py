@@ -1,5 +1,6 @@
 """Hiding, erasing, forgetting and deleting while a cycle is being understood: nothing of it comes back."""
 
+import json
 import os
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -10,7 +11,7 @@ import pytest
 from support.beside import Beside
 from support.databases import new_database
 from support.memories import WordEmbedder
-from thoughtcycle.graph.upkeep import FORM, kinds, put_forming
+from thoughtcycle.graph.upkeep import FORM, create_worker, kinds, put_forming
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.erasing import GRACE
 from thoughtcycle.memory.memory import Memory
@@ -115,3 +116,18 @@ async def test_what_goes_while_it_is_understood_does_not_come_back(
             break
         victim += stride
     assert victim > 10
+
+
+@pytest.mark.spec("BY-9", "BY-4")
+@pytest.mark.parametrize("act", [erase, delete_chat])
+async def test_an_old_export_brings_back_no_judgement_and_no_sheet_of_it(tmp_path: Path, act: Act) -> None:
+    file = tmp_path / "export"
+    async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=WordEmbedder()) as memory:
+        id = await fill(memory)
+        await create_worker(Services(memory, RuleMind())).drain()
+        file.write_text("".join([f"{json.dumps(line)}\n" async for line in memory.export("ana")]))
+        assert "Luna" in file.read_text()
+        await act(memory, id)
+        await memory.import_file("ana", file)
+        await create_worker(Services(memory, RuleMind())).drain()
+        await gone(memory, act, 0, "import")
