@@ -14,8 +14,10 @@ from thoughtcycle.evals.labels import HALVES, Half, Labelled, found, load
 from thoughtcycle.memory.funnel import of_message
 from thoughtcycle.memory.judgement import CriticalKind
 from thoughtcycle.mind.language.critical import critical_in
+from thoughtcycle.mind.language.fold import fold_word
 from thoughtcycle.mind.language.telling import telling
 from thoughtcycle.mind.language.understanding import understand
+from thoughtcycle.nodes.formation.rule_judge import felt_in
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 NOW = datetime(2026, 11, 21, 10, 0)
@@ -49,7 +51,7 @@ class Reading:
     facts: tuple[tuple[str | None, str], ...] = ()
     """(kind, text)."""
     mood: tuple[str, str] | None = None
-    """(name, topic), folded."""
+    """(as told and by its name, topic) of the mood that the judge gives the exchange, folded."""
     kept: bool = True
     """Whether the funnel lets it pass."""
     critical: frozenset[CriticalKind] = frozenset()
@@ -63,14 +65,15 @@ Tallies = dict[tuple[str, str], Tally]
 def by_rules(text: str, language: Language) -> Reading:
     """What the product's rules make of a message."""
     understood = understand(text, language=language, now=NOW)
-    moods = [fact for fact in understood.facts if fact.kind == "emo"]
+    mood = felt_in(understood.facts)
+    felt = [fact.content for fact in understood.facts if fact.kind == "emo"]
     return Reading(
         kept=passes(text, language, NOW),
         critical=frozenset(
             datum.kind for datum in critical_in(text, language=language, now=NOW, cycle="labelled")
         ),
         facts=tuple((fact.kind, fact.content) for fact in understood.facts),
-        mood=(moods[0].content.lower(), moods[0].key.partition(":")[2]) if moods else None,
+        mood=(fold_word(" ".join([*felt, mood.name])), fold_word(mood.topic)) if mood else None,
     )
 
 

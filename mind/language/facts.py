@@ -1,11 +1,11 @@
-"""Facts a user states about themself: the rules of `language/facts.toml` on one clause (HM-4, HM-8)."""
+"""Facts a user states about themself: the rules of the rulebook on one clause (HM-4, HM-8)."""
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import Any, Literal, cast
+from typing import cast
 
 from thoughtcycle.mind.language import values
 from thoughtcycle.mind.language.clauses import Clause, Message, Sentence, parse
@@ -14,15 +14,13 @@ from thoughtcycle.mind.language.ellipsis import completed
 from thoughtcycle.mind.language.feelings import feeling_topic, intensity, momentary
 from thoughtcycle.mind.language.fold import Folded, fold, fold_word
 from thoughtcycle.mind.language.patterns import compiled, neutral
+from thoughtcycle.mind.language.rulebook import MemoryKind, Rule, batches
 from thoughtcycle.mind.language.topics import is_food, topic_bindings
 from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
-MemoryKind = Literal["bio", "pref", "emo", "obj"]
 MAX_KEY = 120
 MAX_BINDING = 200
 """Characters of a search context."""
-_FLAGS = ["whole", "dated", "correction", "place", "loose", "verbatim", "alone", "since"]
-_FLAGS += ["listed", "renames", "moves"]
 _SLOT = re.compile(r"\{(\w+)\}")
 _TABLES = {"kin": "kin", "pet": "pets", "mood": "moods", "category": "categories"}
 
@@ -50,21 +48,6 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """How one thing is said, and what is kept of it."""
-
-    topic: str
-    kind: MemoryKind | None
-    key: str
-    content: str
-    weight: float
-    patterns: tuple[re.Pattern[str], ...]
-    never: re.Pattern[str] | None
-    flags: frozenset[str]
-    capital: str | None
-
-
-@dataclass(frozen=True)
 class Found:
     """What a rule found, the folded span it used, and whether its wording corrects something told before."""
 
@@ -72,26 +55,6 @@ class Found:
     start: int
     end: int
     correction: bool
-
-
-@cache
-def rules(language: Language) -> tuple[Rule, ...]:
-    """The rules of a language in the order in which they are tried."""
-    return tuple(_rule(entry, language) for entry in word_lists(language, "language/facts")["rule"])
-
-
-def _rule(entry: Mapping[str, Any], language: Language) -> Rule:
-    return Rule(
-        topic=entry["topic"],
-        kind=entry.get("kind"),
-        key=entry["key"],
-        content=entry["content"],
-        weight=entry.get("weight", 1.0),
-        patterns=tuple(compiled(pattern, language) for pattern in entry["patterns"]),
-        never=compiled(entry["never"], language) if "never" in entry else None,
-        flags=frozenset(flag for flag in _FLAGS if entry.get(flag)),
-        capital=entry.get("capital"),
-    )
 
 
 def facts_in(
@@ -145,22 +108,30 @@ def read(
     message: Message, sentence: Sentence, clause: Clause, language: Language, now: datetime
 ) -> Found | None:
     """What the first rule that matches makes of a clause."""
-    text = message.folded.text
     ends = _ends(message, sentence, clause, language)
-    for rule in rules(language):
-        start = sentence.start if "alone" in rule.flags else clause.start
-        if "alone" in rule.flags and len(message.sentences) > 1:
+    for batch in batches(language):
+        if not batch.may_match(message.folded.text, clause.start, (clause.end, *ends)):
             continue
-        for end in ends if "whole" in rule.flags else (clause.end,):
-            for pattern in rule.patterns:
-                match = pattern.match(text, start, end)
-                if match is None or (rule.never and rule.never.match(text, start, end)):
-                    continue
-                facts = _Reading(message.folded, clause, match, rule, language, now).facts()
-                if facts:
-                    # What makes somebody feel so may be a fact of its own ("… because my cat died").
-                    done = clause.end if rule.kind == "emo" else max(end, clause.end)
-                    return Found(facts, clause.start, done, "correction" in rule.flags)
+        for rule in batch.rules:
+            found = _by_rule(rule, message, clause, ends, language, now)
+            if found is not None:
+                return found
+    return None
+
+
+def _by_rule(
+    rule: Rule, message: Message, clause: Clause, ends: tuple[int, ...], language: Language, now: datetime
+) -> Found | None:
+    start = message.sentences[0].start if "alone" in rule.flags else clause.start
+    if "alone" in rule.flags and len(message.sentences) > 1:
+        return None
+    for end in ends if "whole" in rule.flags else (clause.end,):
+        for match in rule.matches(message.folded.text, start, end):
+            facts = _Reading(message.folded, clause, match, rule, language, now).facts()
+            if facts:
+                # What makes somebody feel so may be a fact of its own ("… because my cat died").
+                done = clause.end if rule.kind == "emo" else max(end, clause.end)
+                return Found(facts, clause.start, done, "correction" in rule.flags)
     return None
 
 
@@ -220,7 +191,7 @@ class _Reading:
                 span = values.name_span(self.folded, *self.match.span(group), self.language)
                 if span is None or not self._typed_as_name(span):
                     return False
-            elif group in ("x", "y"):
+            elif group in ("x", "y", "why"):
                 place = "place" in self.rule.flags and group == "x"
                 cut = "cut_place" if place else "cut_feeling" if self.rule.kind == "emo" else "cut"
                 cut = "cut_listed" if "listed" in self.rule.flags else cut
@@ -283,8 +254,7 @@ class _Reading:
         if group == "name":
             return folded
         if group == "items":
-            span = values.without_article(self.folded, *self.spans["items"], self.language)
-            return values.slug(self.folded.original(*span), self.language)
+            return values.slug(self._without_article("items"), self.language)
         if self.rule.topic == "date":
             return self._event(folded)
         return values.slug(folded, self.language)
@@ -304,7 +274,14 @@ class _Reading:
         return re.sub(":+", ":", filled).strip(": ")[:MAX_KEY]
 
     def _feeling_topic(self) -> str:
-        return feeling_topic(self.folded, self.spans["mood"][1], self.spans["x"][1], self.language)
+        if "why" in self.spans:
+            return values.slug(self._without_article("why"), self.language, words=4)
+        end = self.spans["x"][1] if "x" in self.spans else self.match.end()
+        return feeling_topic(self.folded, self.spans["mood"][1], end, self.language)
+
+    def _without_article(self, group: str) -> str:
+        span = values.without_article(self.folded, *self.spans[group], self.language)
+        return self.folded.original(*span)
 
     def _content(self) -> str:
         def fill(match: re.Match[str]) -> str:
@@ -312,6 +289,8 @@ class _Reading:
             text = self._text(group.lower())
             if group.lower() not in ("name", "kin", "pet") and "verbatim" not in self.rule.flags:
                 text = values.third_person(text, self.language)
+            if "told" in self.rule.flags:
+                text = values.told(text, self.language)
             if group.lower() in ("v", "y"):
                 text = values.conjugated(text, self.language)
             return text[:1].upper() + text[1:] if group[0].isupper() else text
@@ -325,7 +304,8 @@ class _Reading:
     def _today(self, content: str) -> str:
         """Adds the day that led in and would be lost: "hoje estou ansioso"."""
         words = word_lists(self.language, "language/feelings")
-        before = self.clause.lead + self.folded.text[self.match.start() : self.match.start("x")]
+        begin = min(self.match.start(group) for group in ("x", "why", "mood") if group in self.spans)
+        before = self.clause.lead + self.folded.text[self.match.start() : begin]
         day = words["today"]
         return (
             f"{content} {day}"
@@ -335,7 +315,8 @@ class _Reading:
 
     def _weight(self) -> float:
         if self.rule.kind == "emo":
-            return intensity(self.folded.text[self.clause.start : self.spans["x"][1]], self.language)
+            end = max(b for _, b in self.spans.values())
+            return intensity(self.folded.text[self.clause.start : end], self.language)
         return self.rule.weight
 
     def _fact(self) -> Fact:
@@ -362,8 +343,7 @@ class _Reading:
         own: list[str] = []
         for group in ("items", "name", "category"):
             if group in self.spans:
-                span = values.without_article(self.folded, *self.spans[group], self.language)
-                own.append(" ".join(self.folded.original(*span).split()))
+                own.append(" ".join(self._without_article(group).split()))
         for group in ("kin", "pet"):
             if group in self.spans:
                 own += _names(_TABLES[group], self._slot(group))

@@ -10,9 +10,9 @@ WEAK, NORMAL, STRONG = 0.4, 0.7, 0.9
 
 def feeling_topic(folded: Folded, start: int, end: int, language: Language) -> str:
     """The slug of what causes the feeling, from what follows the mood; empty when nothing is named."""
-    cause = compiled(word_lists(language, "language/feelings")["cause"], language).search(
-        folded.text, start, end
-    )
+    words = word_lists(language, "language/feelings")
+    named = (compiled(words[name], language).search(folded.text, start, end) for name in ("because", "cause"))
+    cause = next(filter(None, named), None)
     if cause is None:
         return ""
     a, b = phrase(folded, cause.end(), end, language)

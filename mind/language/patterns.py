@@ -26,7 +26,8 @@ def _definitions(language: Language) -> Mapping[str, str]:
     }
     dates = word_lists(language, "language/dates")
     times = {name: f"(?:{'|'.join(dates[name])})" for name in ("weekdays", "months")}
-    macros: dict[str, str] = word_lists(language, "language/facts")["macros"]
+    files = [word_lists(language, f"language/{name}")["macros"] for name in ("facts", "everyday")]
+    macros: dict[str, str] = {name: value for file in files for name, value in file.items()}
     return {**words, **tables, **times, **macros}
 
 

@@ -101,6 +101,8 @@ def items(folded: Folded, start: int, end: int, language: Language) -> list[tupl
         spans.append((begin, match.start()))
         begin = match.end()
     spans.append((begin, end))
+    narrower = compiled(vocabulary(language)["narrower"], language)
+    spans = [spans[0], *((a, b) for a, b in spans[1:] if not narrower.fullmatch(folded.text, a, b))]
     if any(len(folded.text[a:b].split()) > 4 for a, b in spans):
         spans = [(start, end)]
     empty = compiled(vocabulary(language)["empty_object"], language)
@@ -183,6 +185,15 @@ def conjugated(verb: str, language: Language) -> str:
 
 def third_person(text: str, language: Language) -> str:
     """`text` as somebody else says it: "vender meu carro" → "vender seu carro"."""
-    for pattern, replacement in vocabulary(language)["person"]:
+    return _rewritten(text, "person", language)
+
+
+def told(text: str, language: Language) -> str:
+    """`text` with the verb that begins it as told of somebody else: "passei na prova" → "passou na prova"."""
+    return _rewritten(text, "told", language)
+
+
+def _rewritten(text: str, name: str, language: Language) -> str:
+    for pattern, replacement in vocabulary(language)[name]:
         text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
     return text

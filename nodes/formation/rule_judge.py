@@ -187,12 +187,21 @@ def type_of(exchange: Exchange, facts: tuple[FoundFact, ...]) -> ExchangeType:
 
 
 def mood_of(exchange: Exchange) -> Mood | None:
-    """The strongest feeling that the user's message tells, neutral where the word lists know it."""
+    """The feeling that the user's message tells, neutral where the word lists know it.
+
+    Of several, one whose cause is named counts before the others, then the strongest.
+    """
     facts = understand(exchange.message, language=exchange.language, now=exchange.at).facts
-    felt = [fact for fact in facts if fact.kind == "emo"]
-    if not felt:
-        return None
-    fact = max(felt, key=lambda each: each.weight)
+    return felt_in(facts)
+
+
+def felt_in(facts: tuple[Fact, ...]) -> Mood | None:
+    """The mood that `facts` tell; None when none is a feeling."""
+    moods = [_mood(fact) for fact in facts if fact.kind == "emo"]
+    return max(moods, key=lambda mood: (bool(mood.topic), mood.intensity), default=None)
+
+
+def _mood(fact: Fact) -> Mood:
     named = neutral_mood(fact.words)
     topic = fact.key.partition(":")[2]
     return Mood(name=named or topic, topic="" if topic == named else topic, intensity=fact.weight)
