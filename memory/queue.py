@@ -12,6 +12,9 @@ STATES: tuple[JobState, ...] = ("waiting", "running", "dead")
 _LOOK_AT = 8
 """Free jobs looked at before a claim gives up: others may be taking them at the same moment."""
 
+SOON_SECONDS = 0.5
+"""The reply comes first: work on the same event loop would delay the end of the turn that it comes from."""
+
 
 class Queue:
     """Jobs of a database. All methods raise StorageFailed when the database refuses."""
@@ -23,6 +26,10 @@ class Queue:
         self._storage, self.clock, self.lease = storage, clock, lease
         self.news = asyncio.Event()
         """Set when this process puts or retries a job: a worker of its own need not wait."""
+
+    def wake_soon(self) -> None:
+        """Wakes the worker of this process when the turn that gave it work is likely over."""
+        asyncio.get_running_loop().call_later(SOON_SECONDS, self.news.set)
 
     async def put(self, job: Job) -> bool:
         """Adds a job; False, and nothing changed, when one of its id waits, runs or is dead."""

@@ -88,10 +88,12 @@ class SheetKeeping(Engine):
 
         Raises NotAllowed('chat_unknown'), SheetBroken where it cannot be read.
         """
-        if await self._storage.owner(chat) not in (None, owned(user)):
+        owner, stored, mask = await asyncio.gather(
+            self._storage.owner(chat), self._sheet(owned(user), ("conversation", chat)), self._masks.of(user)
+        )
+        if owner not in (None, user):
             raise NotAllowed("chat_unknown", id=repr(chat))
-        stored = await self._raw_conversation(user, chat)
-        return await self._read(user, await self._masks.of(user), stored)
+        return await self._read(user, mask, await self._recounted(stored, user, chat))
 
     async def conversation_memories(
         self, user: str, *, limit: int, offset: int = 0
@@ -119,10 +121,10 @@ class SheetKeeping(Engine):
         stored or dropped since it was read, NotAllowed('chat_unknown') for a chat that is not the user's.
         """
         user, chat = owned(memory.user_id), memory.chat_id
-        if await self._storage.owner(chat) != user:
+        owner, mask = await asyncio.gather(self._storage.owner(chat), self._masks.of(user))
+        if owner != user:
             raise NotAllowed("chat_unknown", id=repr(chat))
-        kept, mask = memory.model_copy(update={"updated_at": self._clock()}), await self._masks.of(user)
-        raw = kept
+        raw = kept = memory.model_copy(update={"updated_at": self._clock()})
         if mask and memory.revision:
             stored = await self._raw_conversation(user, chat)
             raw = await asyncio.to_thread(unmasked, kept, stored, await self._read(user, mask, stored))
@@ -130,8 +132,8 @@ class SheetKeeping(Engine):
 
     async def profile(self, user: str) -> Profile:
         """The cognitive profile (LM-3); empty, revision 0, where there is none. Raises SheetBroken."""
-        stored = await self._raw_profile(owned(user))
-        return await self._read(user, await self._masks.of(user), stored)
+        stored, mask = await asyncio.gather(self._raw_profile(owned(user)), self._masks.of(user))
+        return await self._read(user, mask, stored)
 
     async def keep_profile(self, profile: Profile) -> Profile:
         """Stores the profile, and gives it with its new revision; as `keep_conversation_memory` does."""
@@ -219,7 +221,10 @@ class SheetKeeping(Engine):
         return next(iter(await self._storage.sheets(user, [name])), None)
 
     async def _raw_conversation(self, user: str, chat: str) -> ConversationMemory:
-        sheet = await self._sheet(user, ("conversation", chat))
+        return await self._recounted(await self._sheet(user, ("conversation", chat)), user, chat)
+
+    async def _recounted(self, sheet: Sheet | None, user: str, chat: str) -> ConversationMemory:
+        """The memory of a chat as it is stored, with right word counts."""
         stored = conversation_of(sheet, user, chat, self._clock())
         head = stored.head
         recent = await self._storage.path(user, chat, head, limit=_RECENT) if head is not None else []

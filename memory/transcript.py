@@ -139,7 +139,7 @@ class Transcript(SheetKeeping):
         amended = await self._amend(user, cycle_id, change, tip=tip)
         if tip and amended.tip not in (cycle_id, amended.cycle.parent):
             await self.settle_branches(user, amended.cycle.chat, cycle_id)
-        self.queue.news.set()
+        self.queue.wake_soon()
         return amended.cycle
 
     async def record_cycle(
@@ -186,7 +186,7 @@ class Transcript(SheetKeeping):
 
     async def branch(self, user: str, chat: str) -> list[str]:
         """Ids of the cycles on the chat's live branch, oldest first; reads the links of the whole chat."""
-        tip = (await self.claim_chat(user, chat)).tip
+        tip = (await self.claim_chat(user, chat)).tip  # first: whatever it is by then, its links are there
         return ordered_path(await self._storage.links(user, chat), tip)[::-1]
 
     async def conversation(

@@ -1,5 +1,6 @@
 """Ages the memory of the chat: what left the window becomes a summary, what is critical enters the ledger."""
 
+from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,8 +61,10 @@ def due(memory: ConversationMemory, limits: Limits) -> Due:
 async def talk_of(forming: Forming) -> Talk:
     """The memory of the cycle's chat, its live branch, and the cycles that it needs."""
     user, chat = forming.user, forming.state["chat"]
-    memory = await forming.memory.conversation_memory(user, chat)
-    live = reached(memory, await forming.memory.branch(user, chat), forming.state["cycle_id"])
+    memory, branch = await gather(
+        forming.memory.conversation_memory(user, chat), forming.memory.branch(user, chat)
+    )
+    live = reached(memory, branch, forming.state["cycle_id"])
     return Talk(memory, live, await forming.memory.cycles(forming.user, missing(memory, live, WINDOW)))
 
 

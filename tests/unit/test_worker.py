@@ -219,6 +219,17 @@ async def test_a_new_job_wakes_an_idle_worker(storage: Storage) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
+async def test_what_a_turn_leaves_to_do_waits_until_the_turn_is_over(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thoughtcycle.memory.queue.SOON_SECONDS", 0.1)
+    queue = queue_of(storage)
+    queue.wake_soon()
+    await asyncio.sleep(0)
+    assert not queue.news.is_set()
+    await asyncio.wait_for(queue.news.wait(), 5)
+
+
 async def test_a_periodic_job_is_put_once_and_repeated(storage: Storage) -> None:
     queue = queue_of(storage)
     worker = Worker(queue, {"sweep": Kind(nothing, every=timedelta(hours=1)), "sum": Kind(nothing)})
