@@ -19,6 +19,7 @@ from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.records import MemoryRecord, Step
 from thoughtcycle.memory.words import terms
 from thoughtcycle.mind.base import ActionCard, Question, View
+from thoughtcycle.mind.language.situations import situation_contexts
 from thoughtcycle.mind.prompting import ask_prompt, reply_prompt
 from thoughtcycle.nodes.actions.finish import Finish
 from thoughtcycle.nodes.actions.memory_search import MemorySearch
@@ -184,7 +185,16 @@ async def _asked(
         )
         for budget in budgets:
             plan = Plan(tokens=budget, smart=True)
-            material = await gathered(it.memory, talk.name, NEW_CHAT, query, plan, now=it.now, vector=vector)
+            material = await gathered(
+                it.memory,
+                talk.name,
+                NEW_CHAT,
+                query,
+                plan,
+                now=it.now,
+                vector=vector,
+                calls_for=situation_contexts(question, "en"),
+            )
             brief = made(material, plan, "en")
             seen = seen_with(view, brief, material)
             present = evidence_in(brief, material, wanted, it.fed)

@@ -137,6 +137,12 @@ def of_other(id: str, text: str, importance: int, score: float, origin: Origin, 
     return Item(id, marked, origin, score, said=text)
 
 
+def of_judged(item: Item, importance: int, frame: Texts) -> Item:
+    """What was said in another chat with its importance; it stands by relevance, not by its day."""
+    marked = frame.fill("importance", importance=importance, text=item.text)
+    return replace(item, text=marked, at=None)
+
+
 def of_message(hit: MessageHit, now: datetime, frame: Texts, longest: int = LONGEST_EXCERPT) -> Item:
     """What was said, verbatim, with day and speaker."""
     text = clipped(hit.text, longest)

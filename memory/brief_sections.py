@@ -11,7 +11,7 @@ from thoughtcycle.memory.judgement import Mood
 from thoughtcycle.memory.likeness import likeness
 from thoughtcycle.memory.ranking import layered
 from thoughtcycle.memory.recalling import Recollection
-from thoughtcycle.memory.records import Layer, MemoryHit
+from thoughtcycle.memory.records import Layer, MemoryHit, MessageHit
 from thoughtcycle.memory.words import terms
 from thoughtcycle.prompts.loader import Language, Texts
 
@@ -116,18 +116,26 @@ def old(it: Material) -> list[Item]:
 
 
 def others(it: Material, frame: Texts) -> list[Item]:
-    """What was judged, of other chats: cycles and memories by relevance (SM-5, SM-7)."""
+    """What was judged, of other chats: cycles and memories by relevance (SM-5, SM-7).
+
+    A cycle is told by the best of its messages that was found, verbatim; its summary would leave less room
+    for what was said. That stands in for it where no message tells enough.
+    """
     found = [
         lines.of_other(hit.record.id, hit.record.text, importance, hit.relevance, "memory", frame)
         for hit in it.found.hits
         if (importance := hit.record.importance)
     ]
+    said = {hit.cycle: hit for hit in reversed(it.found.messages) if _tells(hit)}
     for id, cycle in it.found.cycles.items():
         judged = cycle.judgement
-        if judged is None or not judged.importance or not judged.summary.strip() or cycle.chat == it.chat:
+        if judged is None or not judged.importance or cycle.chat == it.chat:
             continue
-        score = _relevance(it, id, judged.summary)
-        found.append(lines.of_other(id, judged.summary, judged.importance, score, "cycle", frame))
+        if (hit := said.get(id)) is not None and id not in it.window:
+            found.append(lines.of_judged(lines.of_message(hit, it.now, frame), judged.importance, frame))
+        elif judged.summary.strip():
+            score = _relevance(it, id, judged.summary)
+            found.append(lines.of_other(id, judged.summary, judged.importance, score, "cycle", frame))
     return _best(found)
 
 
@@ -136,8 +144,12 @@ def excerpts(it: Material, frame: Texts) -> Iterator[tuple[bool, Item]]:
     for hit in it.found.messages:
         here = hit.chat == it.chat
         seen = (here or it.smart) and hit.cycle not in it.window
-        if seen and len(terms(hit.text[:SAYING])) >= WORDS:
+        if seen and _tells(hit):
             yield here, lines.of_message(hit, it.now, frame)
+
+
+def _tells(hit: MessageHit) -> bool:
+    return len(terms(hit.text[:SAYING])) >= WORDS
 
 
 def _memory(it: Material, hit: MemoryHit, score: float, frame: Texts, *, labelled: bool) -> Item:

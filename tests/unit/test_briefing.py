@@ -299,6 +299,18 @@ def test_the_six_most_relevant_not_the_most_important_of_other_chats_are_shown()
     assert "- [Importância 20] Escolheu SQL." in made.text
 
 
+@pytest.mark.spec("SM-5")
+def test_of_another_chat_the_best_message_is_told_verbatim_with_its_importance() -> None:
+    messages = [
+        said("best", "O porto abre às seis", 0.9, "other", cycle="k"),
+        said("next", "Que bom que o porto abre", 0.8, "other", cycle="k"),
+    ]
+    made = brief(material(cycles={"k": judged("k", "resumo", 40)}, messages=messages, smart=True))
+    first, second = made.text.splitlines()[1:]
+    assert first.startswith("- [Importância 40] ") and "O porto abre às seis" in first
+    assert "Importância" not in second and "Que bom" in second and "resumo" not in made.text
+
+
 def test_cycles_of_the_window_are_not_shown_again() -> None:
     made = brief(replace(FULL, window=("o1", "o2", "cycle m1", "k1")))
     assert made.session == "Estado desta conversa:\n- Planeja o jantar."
