@@ -6,6 +6,7 @@ from datetime import datetime
 from thoughtcycle.memory.formed import ConversationMemory, OldCycle
 from thoughtcycle.memory.ledger import guarded, merged, of_live
 from thoughtcycle.memory.records import Cycle, PreservedData
+from thoughtcycle.memory.secrets import masked
 from thoughtcycle.memory.volume import Volume, count_words, counted, cut, cycle_words, reply_text
 
 WINDOW = 2
@@ -99,9 +100,9 @@ def old_cycle(cycle: Cycle, volume: Volume) -> OldCycle:
     judgement = cycle.judgement
     whole = f"{cycle.message.text}\n\n{reply_text(cycle)}".strip()
     pending = cycle.formation not in ("none", "failed") if judgement is None else judgement.pending
-    told = judgement.summary.strip() if judgement is not None else ""
-    summary = whole if pending else cut(told or whole, volume.summary)
-    preserved = guarded(judgement.preserved if judgement else PreservedData(), told or whole)
+    told = (judgement.summary.strip() if judgement is not None else "") or masked(whole)
+    summary = whole if pending else cut(told, volume.summary)
+    preserved = guarded(judgement.preserved if judgement else PreservedData(), told)
     return OldCycle(
         cycle_id=cycle.id,
         timestamp=cycle.message.at,

@@ -93,10 +93,11 @@ def test_a_pending_cycle_is_kept_in_full_until_there_is_a_summary() -> None:
 @pytest.mark.parametrize("formation", ["none", "failed"])
 def test_what_nobody_will_judge_does_not_wait_for_a_summary(formation: str) -> None:
     """A command, or what was said in a pause: else it would count in full for ever."""
-    command = exchange(0, "/lembrar 9.999", "achei " * 900).model_copy(update={"formation": formation})
+    said = "/lembrar 9.999, minha senha é hunter2-88"
+    command = exchange(0, said, "achei " * 900).model_copy(update={"formation": formation})
     (entry,) = after(empty(), [command, exchange(1), exchange(2)]).old_memory
     assert not entry.pending_summarization and entry.summary_word_count == 50
-    assert entry.summary.startswith("/lembrar 9.999 achei")
+    assert entry.summary.startswith("/lembrar 9.999, minha senha é •••• achei")
     assert entry.preserved_data == number("9.999", "9.999")
 
 
