@@ -217,7 +217,7 @@ async def test_what_is_critical_outlives_compression_after_compression(
         known = await product.memory.conversation_memory("ana", "t")
         critical, day = known.critical_data, 0
         assert len(critical) == 4
-        while known.compression_count < 5:
+        while known.compression_count < 3 or not known.periods:
             day += 1
             texts = [FILLER[language].format(n=5 * day + n) for n in range(5)]
             await heard(product.memory, *texts, since=MARCH + timedelta(days=day))
