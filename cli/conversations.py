@@ -94,6 +94,7 @@ def show(
 ) -> None:
     from thoughtcycle.memory.ageing import WINDOW
     from thoughtcycle.memory.formatted import as_object, as_text
+    from thoughtcycle.memory.secrets import masked
 
     volume = settings_for(db).limits.volume
 
@@ -105,4 +106,4 @@ def show(
     if as_json:
         put_json(as_object(known, recent, volume))
     else:
-        typer.echo(printable(as_text(known, recent, volume, ui_language())))
+        typer.echo(printable(masked(as_text(known, recent, volume, ui_language()))))

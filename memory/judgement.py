@@ -117,6 +117,8 @@ class Judgement(Frozen):
     mood: Mood | None = None
     by: Literal["rules", "model"] = "rules"
     """Rules alone judge what the funnel dropped."""
+    unsaid: bool = False
+    """The user does not want it remembered (BY-10): nothing is made of it, nor is it shown unasked."""
     pending: bool = False
     """The summary could not be made in time (CM-8): the cycle is kept in full and judged again."""
     failures: int = 0

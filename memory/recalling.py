@@ -26,7 +26,7 @@ _FEW = 5_000
 CHATS = 50
 """Chats beside this one that are looked through with smart context (SM-5)."""
 _JUDGED = 12
-"""Cycles of other chats of which the judgement is read."""
+"""Cycles of other chats of which the judgement is shown."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,15 @@ class Recalling(Searching):
             self._heard(user, look, chat, messages, others, floor, patience),
         )
         changed = [hit.record.id for hit in hits if hit.record.valid_from > hit.record.created]
-        there = [one.cycle for one in said if one.chat != chat]
         cycles, former, counts = await asyncio.gather(
-            self._masked(user, list(dict.fromkeys(there))[:_JUDGED]),
+            self._masked(user, list(dict.fromkeys(one.cycle for one in said))),
             self._former(user, changed),
             self._accesses.about(user, [hit.record.id for hit in hits]),
         )
-        return Recollection(hits, said, cycles, former, counts)
+        told = [one for one in said if one.cycle not in cycles or not _unsaid(cycles[one.cycle])]
+        there = list(dict.fromkeys(one.cycle for one in told if one.chat != chat))[:_JUDGED]
+        judged = {id: cycles[id] for id in there if id in cycles}
+        return Recollection(hits, told, judged, former, counts)
 
     def accessed(self, user: str, ids: Collection[str]) -> None:
         """Counts one access of each of these memories (LM-9), written behind."""
@@ -155,6 +157,11 @@ class Recalling(Searching):
             return {}
         mask = await self._masks.of(user)
         return {cycle.id: mask.cycle(cycle) for cycle in await self._storage.cycles(user, ids)}
+
+
+def _unsaid(cycle: Cycle) -> bool:
+    """Whether the user does not want it remembered."""
+    return cycle.judgement is not None and cycle.judgement.unsaid
 
 
 async def _none() -> list[MemoryHit]:

@@ -27,7 +27,7 @@ async def unlearn(
     transcript keeps the exchange. It may be repeated: a formation that was under way meanwhile is taken back
     in its turn. Raises Conflict when others write all the time.
     """
-    neutral = Judgement(importance=0, summary=summary)
+    neutral = Judgement(importance=0, summary=summary, unsaid=True)
     for _ in range(_TRIES):
         if await memory.form_cycle(
             user, cycle.id, judgement=neutral, marks=(), formation="none", expected=cycle

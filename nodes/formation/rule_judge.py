@@ -70,7 +70,7 @@ def dropped(exchange: Exchange) -> Judgement:
     Of what the user does not want kept, nothing is told (BY-10).
     """
     if exchange.verdict.reason == "unsaid":
-        return Judgement(importance=0, summary=texts(exchange.language, FILE)["unsaid"])
+        return Judgement(importance=0, summary=texts(exchange.language, FILE)["unsaid"], unsaid=True)
     return Judgement(
         importance=0,
         summary=summary_by_rules(exchange),

@@ -19,7 +19,7 @@ async def sift(forming: Forming) -> FormationUpdate:
     if not wanted:
         wanted = next((cycle.id for cycle in await memory.pending_cycles(user, limit=1)), "")
     cycle = await memory.cycle(user, wanted) if wanted else None
-    if cycle is not None and cycle.formation == "none" and cycle.judgement is not None:
+    if cycle is not None and cycle.formation == "none" and cycle.judgement and cycle.judgement.unsaid:
         await unlearn(memory, user, cycle, cycle.judgement.summary)  # what a run beside it still made of it
     if cycle is None or cycle.formation != "pending":
         return {**NOTHING, "cycle_id": wanted}

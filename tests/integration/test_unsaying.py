@@ -144,3 +144,29 @@ async def test_with_nothing_before_it_says_so(tmp_path: Path) -> None:
     async with lab(tmp_path) as talk:
         assert "Não há nada" in await talk.answer("não lembre disso", language="pt")
         assert "nothing before" in await talk.answer("don't remember that", "other", incognito=True)
+
+
+@pytest.mark.spec("BY-10")
+@pytest.mark.parametrize("thread", ["t", "another"])
+async def test_it_is_shown_nowhere_unasked(tmp_path: Path, thread: str) -> None:
+    async with lab(tmp_path) as talk:
+        await talk.memory.change_settings("ana", smart_context=True)
+        await talk.say("Comi uma pizza de calabresa ontem à noite.")
+        await talk.say("não lembre disso: paguei a pizza com o cartão da firma")
+        await talk.say("Vi um filme sobre pinguins.")
+        await talk.say("não guarde isso")
+        for text in TALK:
+            await talk.say(text)
+        await understood(talk)
+        await talk.memory.embed_messages("ana")
+
+        async def shown(query: str) -> list[str]:
+            found = await talk.memory.recollect("ana", query, thread, memories=5, messages=20, others=others)
+            return [hit.text for hit in found.messages if hit.role == "user"]
+
+        async def others() -> int:
+            return 50
+
+        assert "Comi uma pizza de calabresa ontem à noite." in await shown("pizza de calabresa")
+        assert not [text for text in await shown("pizza cartão da firma") if "firma" in text]
+        assert not [text for text in await shown("filme sobre pinguins") if "pinguins" in text]

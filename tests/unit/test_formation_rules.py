@@ -212,7 +212,7 @@ def test_what_was_dropped_has_importance_0_and_a_summary(message: str) -> None:
 )
 def test_of_what_shall_not_be_kept_nothing_is_told(message: str, language: str, summary: str) -> None:
     found = dropped(exchange(message, "Certo: grávida de 3 meses.", language=language))
-    assert found == Judgement(importance=0, summary=summary)
+    assert found == Judgement(importance=0, summary=summary, unsaid=True)
 
 
 @pytest.mark.spec("CM-7", "SM-2")
