@@ -260,7 +260,8 @@ class MongoSaver(MongoDBSaver):
     ) -> RunnableConfig:
         """`put` in the executor; what was erased since the turn began goes at once."""
         stored = await super().aput(config, checkpoint, metadata, new_versions)
-        await self.late.mend(self, stored["configurable"]["thread_id"], checkpoint["channel_values"])
+        if metadata.get("source") != "input":  # the turn's first step follows, and is looked at
+            await self.late.mend(self, stored["configurable"]["thread_id"], checkpoint["channel_values"])
         return stored
 
     async def aput_writes(

@@ -208,7 +208,8 @@ class SqliteSaver(AsyncSqliteSaver):
                 with translated(self.place):
                     rows = await self._rows(thread)
                     await self._delete(thread, expired(rows, checkpoint["id"], self.keep_turns))
-        await self.late.mend(self, thread, checkpoint["channel_values"])
+        if metadata.get("source") != "input":  # the turn's first step follows, and is looked at
+            await self.late.mend(self, thread, checkpoint["channel_values"])
         key = {"thread_id": place["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}
         return {"configurable": key}
 
