@@ -392,6 +392,7 @@ materials = st.builds(
 )
 
 
+@pytest.mark.spec("HM-3")
 @pytest.mark.spec("BY-7")
 @settings(deadline=None, max_examples=150)
 @given(materials, st.integers(1, 600), st.sampled_from(RECIPES), st.sampled_from(LANGUAGES))
