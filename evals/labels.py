@@ -17,7 +17,7 @@ HALVES: tuple[Half, ...] = ("tune", "held_out")
 Series = Literal["first", "fresh"]
 SERIES: tuple[Series, ...] = ("first", "fresh")
 """The messages that the rules grew up with; those written later, without sight of any rule or message."""
-FOLDER = Path(__file__).parent / "messages"
+FOLDER = Path(__file__).parent / "everyday"
 
 _BETWEEN = re.compile(r" +(?=(?:[a-z|]+:|(?:keep|either)\b))")
 _CRITICAL: dict[str, CriticalKind] = {kind.partition("_")[2]: kind for kind in CRITICAL}
