@@ -48,4 +48,6 @@ async def formed(conversation: Conversation, embeddings: Embedder | None) -> Asy
         await worker.drain()
         clock.now += LATER
         await worker.drain()
+        if await memory.pending_cycles(conversation.name, limit=1):
+            raise RuntimeError("some of the conversation could not be understood; the log says why")
         yield Formed(memory, fed, clock.now)
