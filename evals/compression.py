@@ -12,6 +12,7 @@ from thoughtcycle.evals.asking import fresh_memory
 from thoughtcycle.evals.forming import Clock
 from thoughtcycle.evals.labels import HALVES, Labelled
 from thoughtcycle.evals.locomo import Conversation, load, recorded
+from thoughtcycle.evals.messages import NOW
 from thoughtcycle.graph.formation import create_formation
 from thoughtcycle.memory.formed import ConversationMemory
 from thoughtcycle.memory.judgement import CRITICAL
@@ -19,6 +20,7 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle, PreservedData
 from thoughtcycle.memory.secrets import masked
 from thoughtcycle.memory.volume import recent_words
+from thoughtcycle.mind.language.telling import telling
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.prompts.loader import LANGUAGES, Language
@@ -28,8 +30,6 @@ MOST = 1_100
 WINDOW = 2
 """Complete cycles that are kept verbatim."""
 CHAT = "chat"
-ALL = "all in one"
-"""Name of the chat that joins all conversations."""
 KINDS = ("digits", "numbers", "dates", *CRITICAL)
 """What must survive: each group of digits of the user's messages, and what the rules found in them."""
 EVERY = 3
@@ -77,21 +77,23 @@ class Compressed:
 
 
 async def evaluate(path: Path) -> list[Compressed]:
-    """Each conversation as one chat, then all of them as one; raises InputRefused('eval_data')."""
-    conversations = load(path)
+    """Each conversation, all its sessions, as one chat; raises InputRefused('eval_data')."""
     messages = everyday()
-    chats = [(one.name, [one]) for one in conversations]
-    return [await _talked(name, joined, messages) for name, joined in [*chats, (ALL, conversations)]]
+    return [await _talked(one, messages) for one in load(path)]
 
 
 def everyday() -> Iterator[str]:
-    """The labelled messages of both languages, in turn, again and again."""
+    """The labelled messages of both languages, in turn, again and again.
+
+    Without those that ask not to be kept: of these nothing shall survive.
+    """
     texts = [message.text for pair in zip(*map(_labelled, LANGUAGES), strict=False) for message in pair]
     return cycle(texts)
 
 
 def _labelled(language: Language) -> list[Labelled]:
-    return [message for half in HALVES for message in labels.load(language, half)]
+    told = [message for half in HALVES for message in labels.load(language, half)]
+    return [message for message in told if not telling(message.text, language, NOW).unsaid]
 
 
 def as_json(chats: Sequence[Compressed]) -> dict[str, object]:
@@ -115,15 +117,16 @@ def _line(one: Compressed) -> str:
     return f"{one.name:<12}{numbers}{kinds}"
 
 
-async def _talked(name: str, talks: Sequence[Conversation], messages: Iterator[str]) -> Compressed:
+async def _talked(talk: Conversation, messages: Iterator[str]) -> Compressed:
     """Records and understands one exchange after the other; looks after each compression, and at the end."""
+    name = talk.name
     found = Compressed(name)
-    clock = Clock(talks[0].sessions[0][0])
+    clock = Clock(talk.sessions[0][0])
     async with fresh_memory(None, clock) as memory:
         formation = create_formation(memory=memory, mind=RuleMind(), language="en", clock=clock)
         recent: list[Cycle] = []
         sheet = await memory.conversation_memory(name, CHAT)
-        async for one in _exchanged(memory, name, talks, messages):
+        async for one in _exchanged(memory, talk, messages):
             clock.now = max(clock.now, one.message.at)
             await formation.ainvoke({"cycle_id": one.id}, context=Context(user_id=name))
             (done,) = await memory.cycles(name, [one.id])
@@ -139,21 +142,17 @@ async def _talked(name: str, talks: Sequence[Conversation], messages: Iterator[s
     return found
 
 
-async def _exchanged(
-    memory: Memory, user: str, talks: Sequence[Conversation], messages: Iterator[str]
-) -> AsyncIterator[Cycle]:
-    """The exchanges of the conversations, recorded, with an everyday message after every few."""
-    place = 0
-    for talk in talks:
-        chats = [CHAT] * len(talk.sessions)
-        async for one, _ in recorded(memory, talk, user=user, chats=chats, formation="pending"):
-            yield one
-            place += 1
-            if place % EVERY == 0:
-                at = one.message.at
-                yield await memory.record_cycle(
-                    user, CHAT, next(messages), "Ok.", at=at, channel="eval", formation="pending"
-                )
+async def _exchanged(memory: Memory, talk: Conversation, messages: Iterator[str]) -> AsyncIterator[Cycle]:
+    """The exchanges of the conversation, recorded, with an everyday message after every few."""
+    place, user, chats = 0, talk.name, [CHAT] * len(talk.sessions)
+    async for one, _ in recorded(memory, talk, user=user, chats=chats, formation="pending"):
+        yield one
+        place += 1
+        if place % EVERY == 0:
+            text, at = next(messages), one.message.at
+            yield await memory.record_cycle(
+                user, CHAT, text, "Ok.", at=at, channel="eval", formation="pending"
+            )
 
 
 def told_in(it: Cycle) -> Iterator[Kept]:
