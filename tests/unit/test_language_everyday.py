@@ -193,3 +193,8 @@ def test_a_gate_looks_for_a_common_beginning_once() -> None:
     made = gate(["{my} (?P<x>cat)", "(?:a|b)", "{my} dog"], "en")
     assert made.count("(?:my|our)") == 1
     assert all(re.match(made, said) for said in ("my cat", "our dog", "b"))
+
+
+@pytest.mark.parametrize("text", ["só vendo se isso funciona", "vendo como fica", "queria tirar uma dúvida"])
+def test_looking_is_no_selling_and_a_question_no_goal(text: str) -> None:
+    assert understand(text, language="pt", now=NOW).facts == ()
