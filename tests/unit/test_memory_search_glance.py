@@ -27,15 +27,15 @@ async def here(tmp_path: Path) -> AsyncIterator[Memory]:
 
 @pytest.fixture
 def trips(here: Memory, monkeypatch: pytest.MonkeyPatch) -> Trips:
-    """The names of the transactions that follow."""
+    """The names of the reads that follow, each a way to the database."""
     made: Trips = []
-    run = SqliteStorage._run
+    read = SqliteStorage._read
 
-    async def counted(self: SqliteStorage, mode: str, work: Callable[[], Any]) -> Any:
-        made.append(work.func.__name__)  # type: ignore[attr-defined]
-        return await run(self, mode, work)
+    async def counted(self: SqliteStorage, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        made.append(work.__name__)
+        return await read(self, work, *args, **kwargs)
 
-    monkeypatch.setattr(SqliteStorage, "_run", counted)
+    monkeypatch.setattr(SqliteStorage, "_read", counted)
     return made
 
 
