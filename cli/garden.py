@@ -35,14 +35,15 @@ def garden(
     owner = check_user(user, settings.user)
 
     async def run() -> "GardenOutput":
-        from thoughtcycle.graph.garden import create_garden
+        from thoughtcycle.graph.garden import compile_garden
         from thoughtcycle.graph.opening import open_services
         from thoughtcycle.mind.roles import ModelSettings
         from thoughtcycle.nodes.context import Context
 
         async with open_services(settings, ModelSettings()) as (services, _):
-            graph = create_garden(memory=services.memory, mind=services.mind, limits=services.limits)
-            done = await graph.ainvoke({"dry_run": dry_run}, context=Context(user_id=owner))
+            done = await compile_garden(services).ainvoke(
+                {"dry_run": dry_run}, context=Context(user_id=owner)
+            )
             return {"chores": done["chores"], "counts": done["counts"]}
 
     done = asyncio.run(run())

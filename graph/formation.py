@@ -29,7 +29,7 @@ from thoughtcycle.nodes.formation.state import (
 )
 from thoughtcycle.nodes.formation.summarise import summarise
 from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.services import Provider, Services
+from thoughtcycle.nodes.services import Provider, Services, lent
 from thoughtcycle.prompts.loader import Language
 
 NAME = "formation"
@@ -102,6 +102,11 @@ def _after_ageing(state: FormationState) -> str:
     return state["due"]
 
 
+def compile_formation(services: Services) -> Formation:
+    """The compiled graph over services that somebody else opened."""
+    return builder(lent(services)).compile(name=NAME)
+
+
 def create_formation(
     *,
     memory: Memory,
@@ -116,9 +121,4 @@ def create_formation(
     Give it `{"cycle_id": …}`, or an empty id for the user's oldest cycle that waits, and a Context that names
     the user. Every step can be repeated, so that a run that a crash ended is simply begun anew.
     """
-    services = Services(memory, mind, limits or Limits(), single_user, language, clock)
-
-    async def provide() -> Services:
-        return services
-
-    return builder(provide).compile(name=NAME)
+    return compile_formation(Services(memory, mind, limits or Limits(), single_user, language, clock))

@@ -18,7 +18,7 @@ from thoughtcycle.nodes.garden.merge import merge
 from thoughtcycle.nodes.garden.state import GardenInput, GardenOutput, GardenState, GardenUpdate
 from thoughtcycle.nodes.garden.tending import Garden, open_garden
 from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.services import Provider, Services
+from thoughtcycle.nodes.services import Provider, Services, lent
 from thoughtcycle.prompts.loader import Language
 
 NAME = "garden"
@@ -60,6 +60,11 @@ def builder(provide: Provider) -> Builder:
     return graph
 
 
+def compile_garden(services: Services) -> GardenGraph:
+    """The compiled graph over services that somebody else opened."""
+    return builder(lent(services)).compile(name=NAME)
+
+
 def create_garden(
     *,
     memory: Memory,
@@ -74,9 +79,4 @@ def create_garden(
     Give it `{"dry_run": …}` and a Context that names the user. A dry run changes nothing and says what would
     happen and why.
     """
-    services = Services(memory, mind, limits or Limits(), single_user, language, clock)
-
-    async def provide() -> Services:
-        return services
-
-    return builder(provide).compile(name=NAME)
+    return compile_garden(Services(memory, mind, limits or Limits(), single_user, language, clock))

@@ -23,7 +23,7 @@ from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.recall import recall
 from thoughtcycle.nodes.remember import remember
 from thoughtcycle.nodes.router import router
-from thoughtcycle.nodes.services import Provider, Services
+from thoughtcycle.nodes.services import Provider, Services, lent
 from thoughtcycle.nodes.state import InputState, OutputState, State, StateUpdate
 from thoughtcycle.nodes.turn import open_turn
 from thoughtcycle.prompts.loader import Language
@@ -107,12 +107,8 @@ def create_thought_cycle(
     """
     check_time_zone(time_zone)
     services = Services(memory, mind, limits or Limits(), single_user, language, clock, time_zone)
-
-    async def provide() -> Services:
-        return services
-
     registry = actions if isinstance(actions, Registry) or actions is None else Registry(actions.values())
-    graph = builder(provide, actions=registry, context=context)
+    graph = builder(lent(services), actions=registry, context=context)
     bound(memory, checkpointer)
     return compile_cycle(graph, checkpointer)
 

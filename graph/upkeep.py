@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from thoughtcycle.graph.formation import Formation, create_formation
-from thoughtcycle.graph.garden import GardenGraph, create_garden
+from thoughtcycle.graph.formation import Formation, compile_formation
+from thoughtcycle.graph.garden import GardenGraph, compile_garden
 from thoughtcycle.memory.erasing import GRACE
 from thoughtcycle.memory.jobs import ATTEMPTS, Job, new_job
 from thoughtcycle.memory.memory import Memory
@@ -33,20 +33,7 @@ def create_worker(services: Services, grace: timedelta = GRACE, *, told: Told | 
 def kinds(services: Services, grace: timedelta) -> Mapping[str, Kind]:
     """`form` understands what a user said, `garden` tends one user's memories, `gardens` everybody's."""
     memory = services.memory
-    formation = create_formation(
-        memory=memory,
-        mind=services.mind,
-        limits=services.limits,
-        language=services.language,
-        clock=services.clock,
-    )
-    garden = create_garden(
-        memory=memory,
-        mind=services.mind,
-        limits=services.limits,
-        language=services.language,
-        clock=services.clock,
-    )
+    formation, garden = compile_formation(services), compile_garden(services)
     return {
         **upkeep(memory, grace),
         FORM: Kind(lambda job: form(memory, formation, job)),

@@ -16,8 +16,9 @@ from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes import window as windows
 from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.message import user_message
+from thoughtcycle.nodes.run import WORDS_ONLY
 from thoughtcycle.nodes.state import Briefing, BriefSection, StateUpdate
-from thoughtcycle.nodes.turn import WORDS_ONLY, Turn, short_form
+from thoughtcycle.nodes.turn import Turn, short_form
 from thoughtcycle.prompts.errors import ModelFailed, StorageFailed
 from thoughtcycle.prompts.loader import Language
 

@@ -29,3 +29,12 @@ class Services:
 
 Provider = Callable[[], Awaitable[Services]]
 """Gives the services of the running event loop; opening them does no I/O on the loop."""
+
+
+def lent(services: Services) -> Provider:
+    """Gives these services, which somebody else opened."""
+
+    async def provide() -> Services:
+        return services
+
+    return provide

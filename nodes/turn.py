@@ -13,34 +13,29 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 
-from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryHit, MemoryRecord, Recalled, Utterance, new_id
-from thoughtcycle.mind.base import ActionCard, Mind, View
+from thoughtcycle.mind.base import ActionCard, View
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes import envelope
-from thoughtcycle.nodes.context import Context, ContextSource, of_run
+from thoughtcycle.nodes.context import ContextSource, of_run
 from thoughtcycle.nodes.message import user_message
+from thoughtcycle.nodes.run import Run
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.nodes.state import State
-from thoughtcycle.prompts.errors import ModelFailed, NotAllowed, StorageFailed
-from thoughtcycle.prompts.loader import LANGUAGES, Language, Texts, texts
+from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
+from thoughtcycle.prompts.loader import Language, Texts, texts
 
 log = logging.getLogger(__name__)
 
 CHECKPOINTER = "__pregel_checkpointer"
 """Key under which LangGraph tells a node what saves its run, if anything does; it has no public name."""
 
-WORDS_ONLY = np.empty(0, dtype=np.float32)
-"""The query vector of a search without vectors."""
-
 
 @dataclass(frozen=True)
-class Turn:
+class Turn(Run):
     """What a step may look at and use."""
 
     state: State
-    context: Context
-    services: Services
     chat: str
     kept: bool
     """Whether the thread's state survives the run, so that its `cycle_id` is the tip of the branch."""
@@ -48,25 +43,9 @@ class Turn:
     write: StreamWriter
 
     @property
-    def memory(self) -> Memory:
-        """The engine."""
-        return self.services.memory
-
-    @property
-    def mind(self) -> Mind:
-        """Who is asked."""
-        return self.services.mind
-
-    @property
-    def user(self) -> str:
-        """Whose memory this is."""
-        return self.context.user_id
-
-    @property
     def language(self) -> Language:
         """The language of this turn, settled by its first step."""
-        known = self.state.get("language")
-        return next((language for language in LANGUAGES if language == known), self.services.language)
+        return self.settled(self.state)
 
     @property
     def message(self) -> str:
@@ -129,12 +108,7 @@ class Turn:
 
         In incognito nothing is written, so that they do not count as accessed.
         """
-        counted = not self.context.incognito
-        try:
-            return await self.memory.search(self.user, query, vector=vector, limit=limit, counted=counted)
-        except ModelFailed as failure:
-            log.warning("searching by words alone: %s", failure.code)
-            return await self.memory.search(self.user, query, vector=WORDS_ONLY, limit=limit, counted=counted)
+        return await self.search(query, limit, vector=vector, counted=not self.context.incognito)
 
     def shown(self) -> list[Utterance]:
         """What was said in this cycle after the user's message."""

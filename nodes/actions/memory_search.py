@@ -20,7 +20,8 @@ from thoughtcycle.nodes.actions.told import (
     wants_known,
     wonders,
 )
-from thoughtcycle.nodes.turn import WORDS_ONLY, Turn
+from thoughtcycle.nodes.run import WORDS_ONLY
+from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import ModelFailed, StorageFailed
 
 log = logging.getLogger(__name__)

@@ -1,57 +1,34 @@
 """One step's view of a cycle that is being understood: state, user and services together."""
 
-import logging
 from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
 from thoughtcycle.memory.judgement import Judgement
-from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle, MemoryRecord
 from thoughtcycle.memory.storage.base import Conflict
 from thoughtcycle.memory.volume import reply_text
 from thoughtcycle.memory.words import digest
-from thoughtcycle.mind.base import Mind
 from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.nodes.context import Context, adapt, of_run
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.state import FormationState
+from thoughtcycle.nodes.run import Run
 from thoughtcycle.nodes.services import Services
-from thoughtcycle.nodes.turn import WORDS_ONLY
-from thoughtcycle.prompts.errors import ModelFailed, NotAllowed
-from thoughtcycle.prompts.loader import LANGUAGES, Language
-
-log = logging.getLogger(__name__)
+from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.prompts.loader import Language
 
 
 @dataclass(frozen=True)
-class Forming:
+class Forming(Run):
     """What a step may look at and use."""
 
     state: FormationState
-    context: Context
-    services: Services
-
-    @property
-    def memory(self) -> Memory:
-        """The engine."""
-        return self.services.memory
-
-    @property
-    def mind(self) -> Mind:
-        """Who is asked."""
-        return self.services.mind
-
-    @property
-    def user(self) -> str:
-        """Whose memory this is."""
-        return self.context.user_id
 
     @property
     def language(self) -> Language:
         """The language of the exchange, settled by the first step."""
-        known = self.state.get("language")
-        return next((language for language in LANGUAGES if language == known), self.services.language)
+        return self.settled(self.state)
 
     @property
     def judgement(self) -> Judgement:
@@ -76,13 +53,7 @@ class Forming:
 
         By words alone while the embedding model is out of reach.
         """
-        try:
-            hits = await self.memory.search(self.user, query, limit=limit, floor=0.0, counted=False)
-        except ModelFailed as failure:
-            log.warning("searching by words alone: %s", failure.code)
-            hits = await self.memory.search(
-                self.user, query, vector=WORDS_ONLY, limit=limit, floor=0.0, counted=False
-            )
+        hits = await self.search(query, limit, floor=0.0)
         return [hit.record for hit in hits if hit.record.status == "active"]
 
 
@@ -106,4 +77,4 @@ def digest_of(cycle: Cycle) -> str:
 
 def open_forming(state: FormationState, runtime: Runtime[Context], services: Services) -> Forming:
     """The run as this step sees it; NotAllowed without a user."""
-    return Forming(state, of_run(runtime, adapt, services.single_user), services)
+    return Forming(of_run(runtime, adapt, services.single_user), services, state)

@@ -8,8 +8,7 @@ from thoughtcycle.memory.ledger import figures
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.mind.language.shortening import shorten
 from thoughtcycle.nodes.garden.state import GardenUpdate
-from thoughtcycle.nodes.garden.tending import Garden, Log, told
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.nodes.garden.tending import Garden, Log, told, unless_gone
 
 OLD = timedelta(days=90)
 LONG, SHORT = 60, 40
@@ -31,7 +30,8 @@ async def condense(garden: Garden) -> GardenUpdate:
                 continue
             log.add(record, "long", shorter)
             if not garden.dry:
-                await _say(garden, record, shorter)
+                with unless_gone():
+                    await garden.memory.condense(garden.user, record.id, shorter, was=record.text)
             if log.count >= MOST:
                 return told([log])
     return told([log])
@@ -48,12 +48,3 @@ def condensed(text: str) -> str | None:
 def _long(record: MemoryRecord) -> bool:
     plain = record.type == "text" and isinstance(record.content, str) and not record.pinned
     return plain and len(record.text.split()) > LONG
-
-
-async def _say(garden: Garden, record: MemoryRecord, shorter: str) -> None:
-    """Condenses a memory, unless it went meanwhile."""
-    try:
-        await garden.memory.condense(garden.user, record.id, shorter, was=record.text)
-    except (InputRefused, NotAllowed) as gone:
-        if gone.code not in ("memory_not_active", "memory_unknown"):
-            raise

@@ -9,8 +9,7 @@ from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.mind.language.reconciling import Told, reconcile
 from thoughtcycle.nodes.garden.state import GardenUpdate
-from thoughtcycle.nodes.garden.tending import Garden, Log, told
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.nodes.garden.tending import Garden, Log, told, unless_gone
 from thoughtcycle.prompts.loader import Language
 
 TOGETHER = 250
@@ -70,8 +69,5 @@ async def _one(garden: Garden, keep: MemoryRecord, other: MemoryRecord) -> None:
         pairs = ((one, keep), (two, other))
         return all((now.content, now.pinned) == (seen.content, seen.pinned) for now, seen in pairs)
 
-    try:
+    with unless_gone():
         await garden.memory.merge(garden.user, keep.id, other.id, still=still)
-    except (InputRefused, NotAllowed) as gone:
-        if gone.code not in ("memory_not_active", "memory_unknown"):
-            raise

@@ -1,17 +1,18 @@
 """One step's view of a user's garden: state, user and services together."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from langgraph.runtime import Runtime
 
-from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryRecord
-from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.context import Context, adapt, of_run
 from thoughtcycle.nodes.garden.state import Chore, GardenState, GardenUpdate, Task
+from thoughtcycle.nodes.run import Run
 from thoughtcycle.nodes.services import Services
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 SHOWN = 200
 """Chores of a kind that are listed; the others are counted."""
@@ -19,27 +20,10 @@ CONTENT = 120
 
 
 @dataclass(frozen=True)
-class Garden:
+class Garden(Run):
     """What a step may look at and use."""
 
     state: GardenState
-    context: Context
-    services: Services
-
-    @property
-    def memory(self) -> Memory:
-        """The engine."""
-        return self.services.memory
-
-    @property
-    def mind(self) -> Mind:
-        """Who is asked."""
-        return self.services.mind
-
-    @property
-    def user(self) -> str:
-        """Whose memories these are."""
-        return self.context.user_id
 
     @property
     def dry(self) -> bool:
@@ -50,6 +34,16 @@ class Garden:
     def now(self) -> datetime:
         """The time to which everything is compared."""
         return self.services.clock()
+
+
+@contextmanager
+def unless_gone() -> Iterator[None]:
+    """Passes over a memory that went, or is no longer active, between the look and the write."""
+    try:
+        yield
+    except (InputRefused, NotAllowed) as gone:
+        if gone.code not in ("memory_not_active", "memory_unknown"):
+            raise
 
 
 @dataclass
@@ -79,4 +73,4 @@ def told(logs: Iterable[Log]) -> GardenUpdate:
 
 def open_garden(state: GardenState, runtime: Runtime[Context], services: Services) -> Garden:
     """The run as this step sees it; NotAllowed without a user."""
-    return Garden(state, of_run(runtime, adapt, services.single_user), services)
+    return Garden(of_run(runtime, adapt, services.single_user), services, state)
