@@ -9,9 +9,9 @@ import typer
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from thoughtcycle.cli.background import BackgroundLoop
 from thoughtcycle.cli.display import Display, JsonDisplay, PipeDisplay, TerminalDisplay
 from thoughtcycle.cli.options import TEXTS, one_line, ui_language
+from thoughtcycle.graph.background import BackgroundLoop
 from thoughtcycle.graph.resources import Resources, hold
 from thoughtcycle.graph.settings import Settings
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle

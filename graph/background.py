@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own: background work goes on while the terminal waits for a line."""
+"""An event loop on a thread of its own, for callers that block and for callers on other loops."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class BackgroundLoop:
-    """Runs coroutines for a caller that blocks, one after the other."""
+    """Runs coroutines on its thread while it is open; a caller waits for what its own gives."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -48,6 +48,10 @@ class BackgroundLoop:
             self._loop.call_soon_threadsafe(cancel)
             wait([handed])
             raise
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """What `work` will give; cancelling the future cancels it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
