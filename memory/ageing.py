@@ -21,11 +21,11 @@ def missing(memory: ConversationMemory, live: Sequence[str], window: int = WINDO
     `live`: the complete cycles on the live branch, oldest first. A cycle is due when it left the window and
     has no summary yet, or when it still waits for one.
     """
-    alive = set(live)
     known = {one.cycle_id for one in memory.old_memory if not one.pending_summarization}
-    rolled = (one.cycle_ids for one in memory.periods if alive.issuperset(one.cycle_ids))
-    known.update(cycle for ids in rolled for cycle in ids)
     edge = max(len(live) - window, 0)
+    behind = set(live[:edge])
+    rolled = (one.cycle_ids for one in memory.periods if behind.issuperset(one.cycle_ids))
+    known.update(cycle for ids in rolled for cycle in ids)
     return tuple(cycle for place, cycle in enumerate(live) if place >= edge or cycle not in known)
 
 
@@ -49,8 +49,9 @@ def aged(
     given = {cycle.id: cycle for cycle in cycles}
     alive = set(live)
     places = {cycle: place for place, cycle in enumerate(live)}
-    periods = tuple(one for one in memory.periods if alive.issuperset(one.cycle_ids))
-    behind = set(live[: max(len(live) - window, 0)]).difference(*(one.cycle_ids for one in periods))
+    behind = set(live[: max(len(live) - window, 0)])
+    periods = tuple(one for one in memory.periods if behind.issuperset(one.cycle_ids))
+    behind = behind.difference(*(one.cycle_ids for one in periods))
     entries = {one.cycle_id: one for one in memory.old_memory if one.cycle_id in behind}
     for cycle in behind & given.keys():
         if cycle not in entries or entries[cycle].pending_summarization:

@@ -1,6 +1,6 @@
 """Which memories belong to the live path of a chat, and the writes that hide or restore the others (pure)."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -31,33 +31,49 @@ def settled(
     *,
     live: Collection[str],
     dead: Collection[str],
+    replies: Mapping[str, str],
     keys: Keys,
     at: datetime,
 ) -> list[Write]:
     """Hides what only abandoned cycles said, and brings back what a live cycle said.
 
     `records` come from cycles of the chat; `versions` are the former versions of them and the memories that
-    they are versions of. A memory that an abandoned cycle changed returns to the version before.
+    they are versions of. A memory that an abandoned cycle changed returns to the version before. `replies`:
+    cycles that were answered anew → what they answer now; what the assistant said and says no longer there is
+    abandoned, too.
     """
     known = {record.id: record for record in (*versions, *records)}
+
+    def gone(record: MemoryRecord) -> bool:
+        source = record.source
+        unsaid = source.speaker == "assistant" and source.words not in replies.get(
+            source.cycle or "", source.words
+        )
+        return source.cycle in dead or unsaid
+
     writes: list[Write] = []
-    for record in [record for record in known.values() if record.source.cycle in dead]:
+    for record in [record for record in known.values() if gone(record)]:
         if record.status in ("active", "archived"):
-            writes += _abandoned(record, known.values(), dead, keys, at)
+            writes += _abandoned(record, known.values(), gone, keys, at)
     changed = {write.record.id: write.record for write in writes}
     for record in known.values():
-        if record.status == "hidden" and record.reason == REASON and record.source.cycle in live:
+        away = record.status == "hidden" and record.reason == REASON
+        if away and record.source.cycle in live and not gone(record):
             writes += _restored(record, known, changed, keys, at)
     return writes
 
 
 def _abandoned(
-    record: MemoryRecord, known: Iterable[MemoryRecord], dead: Collection[str], keys: Keys, at: datetime
+    record: MemoryRecord,
+    known: Iterable[MemoryRecord],
+    left: Callable[[MemoryRecord], bool],
+    keys: Keys,
+    at: datetime,
 ) -> list[Write]:
     former = [
         version
         for version in known
-        if (version.current, version.status) == (record.id, "superseded") and version.source.cycle not in dead
+        if (version.current, version.status) == (record.id, "superseded") and not left(version)
     ]
     if not former:
         gone = record.model_copy(update={"status": "hidden", "reason": REASON, "updated": at})

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -24,6 +24,7 @@ from thoughtcycle.memory.sheet_loading import (
     profile_of,
     recounted,
     settings_of,
+    without_cycles,
 )
 from thoughtcycle.memory.sheet_masking import masked, suspects, unmasked
 from thoughtcycle.memory.storage.base import Conflict
@@ -143,6 +144,28 @@ class SheetKeeping(Engine):
             stored = await self._raw_profile(user)
             raw = await asyncio.to_thread(unmasked, profile, stored, await self._read(user, mask, stored))
         return await self._keep(PROFILE, user, profile, raw)
+
+    async def drop_observed(self, user: str, cycles: Collection[str]) -> None:
+        """Takes out of the profile what it has from these cycles alone; a broken one stays as it is.
+
+        Raises Conflict when others write all the time.
+        """
+        for _ in range(_TRIES if cycles else 0):
+            try:
+                known = await self.profile(user)
+            except SheetBroken as broken:
+                log.warning("a stored sheet cannot be used: %s", broken.cause)
+                return
+            after = without_cycles(known, cycles)
+            if after == known:
+                return
+            try:
+                await self.keep_profile(after)
+            except Conflict:
+                continue
+            return
+        if cycles:
+            raise Conflict
 
     async def settings(self, user: str) -> UserSettings:
         """What the user has set; broken settings count as paused."""

@@ -1,7 +1,7 @@
 """The transcript: chats, their cycles, and which branch of a chat is live."""
 
 from asyncio import gather
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal
@@ -20,6 +20,7 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.sheets import SheetKeeping
 from thoughtcycle.memory.storage.base import Amended, Write
+from thoughtcycle.memory.volume import reply_text
 from thoughtcycle.memory.words import digest, identity
 from thoughtcycle.prompts.errors import NotAllowed
 
@@ -137,8 +138,9 @@ class Transcript(SheetKeeping):
         """Adds a variant; see close_cycle."""
         change = partial(closed, variant=variant, formation=formation)
         amended = await self._amend(user, cycle_id, change, tip=tip)
-        if tip and amended.tip not in (cycle_id, amended.cycle.parent):
-            await self.settle_branches(user, amended.cycle.chat, cycle_id)
+        anew = [cycle_id] if len(amended.cycle.variants) > 1 else []
+        if tip and (anew or amended.tip not in (cycle_id, amended.cycle.parent)):
+            await self.settle_branches(user, amended.cycle.chat, cycle_id, anew=anew)
         self.queue.wake_soon()
         return amended.cycle
 
@@ -211,31 +213,44 @@ class Transcript(SheetKeeping):
             await self._cut(cycle)
         return len(left)
 
-    async def settle_branches(self, user: str, chat: str, tip: str | None) -> list[MemoryRecord]:
+    async def settle_branches(
+        self, user: str, chat: str, tip: str | None, *, anew: Collection[str] = ()
+    ) -> list[MemoryRecord]:
         """Hides memories that only abandoned branches of this chat said, restores those of its live one.
 
-        `tip` ends the live branch. Gives the memories that changed.
+        `tip` ends the live branch. Of cycles that were answered `anew`, what the assistant said before is
+        abandoned, too; what abandoned branches showed leaves the profile. Gives the memories that changed.
         """
         links = await self._storage.links(owned(user), chat)
         live = live_path(links, tip)
         dead = links.keys() - live
         async with self._spaces.index(user) as index:
             away = any(reason == REASON for reason in index.hidden.values())
-        if not dead and not away:
+        concerned = [*dead, *live] if dead or away else list(anew)
+        if not concerned:
             return []
 
         async def plan() -> tuple[list[Write], None]:
-            records = await self._storage.of_cycles(user, [*dead, *live])
-            concerned = [id for record in records for id in (record.id, record.current) if id is not None]
-            versions = await self._storage.versions(user, concerned)
-            versions += await self._storage.records(user, concerned)
+            records = await self._storage.of_cycles(user, concerned)
+            named = [id for record in records for id in (record.id, record.current) if id is not None]
+            versions = await self._storage.versions(user, named)
+            versions += await self._storage.records(user, named)
             vectors = await self._storage.vectors(user, [record.id for record in versions])
             keys = Keys(self._model, stored={vector.id: vector for vector in vectors})
-            writes = settled(records, versions, live=live, dead=dead, keys=keys, at=self._clock())
+            replies = await self._answered_anew(user, [*records, *versions])
+            at = self._clock()
+            writes = settled(records, versions, live=live, dead=dead, replies=replies, keys=keys, at=at)
             return writes, None
 
         stored, _ = await self._change(user, plan)
+        await self.drop_observed(user, dead)
         return list(stored.values())
+
+    async def _answered_anew(self, user: str, records: Iterable[MemoryRecord]) -> dict[str, str]:
+        """What those cycles of `records` say now that the assistant answered more than once."""
+        spoken = {one.source.cycle for one in records if one.source.speaker == "assistant"} - {None}
+        cycles = await self._storage.cycles(user, sorted(map(str, spoken))) if spoken else []
+        return {cycle.id: reply_text(cycle) for cycle in cycles if len(cycle.variants) > 1}
 
     async def _cut(self, cycle: Cycle) -> None:
         change = partial(cut_off, at=self._clock(), formation=await self._learning(cycle.user))

@@ -8,7 +8,6 @@ from thoughtcycle.memory.formed import ConversationMemory
 from thoughtcycle.memory.judgement import Judgement
 from thoughtcycle.memory.ledger import of_live
 from thoughtcycle.memory.records import Cycle, MemoryRecord
-from thoughtcycle.memory.sheet_loading import without_cycles
 from thoughtcycle.memory.storage.base import Conflict
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ async def unlearn(
             return []
         cycle = known
     gone = await _hidden(memory, user, cycle.id, asked)
-    await _out_of_conversation(memory, user, cycle)
-    await _out_of_profile(memory, user, cycle.id)
+    await out_of_conversation(memory, user, cycle)
+    await memory.drop_observed(user, [cycle.id])
     return gone
 
 
@@ -58,7 +57,8 @@ async def _hidden(memory: "Memory", user: str, cycle: str, asked: str | None) ->
     return [*made, *changed]
 
 
-async def _out_of_conversation(memory: "Memory", user: str, cycle: Cycle) -> None:
+async def out_of_conversation(memory: "Memory", user: str, cycle: Cycle) -> None:
+    """Takes what `cycle` said out of the memory of its chat. Raises Conflict as `unlearn` does."""
     for _ in range(_TRIES):
         known = await memory.conversation_memory(user, cycle.chat)
         after = unlearned(known, cycle.id, await memory.branch(user, cycle.chat))
@@ -90,17 +90,3 @@ def unlearned(known: ConversationMemory, cycle: str, live: Sequence[str]) -> Con
     if known.working and cycle in taken and cycle not in known.working_cycles:
         changes |= {"working": "", "working_cycles": tuple(taken[-EVERY:])}
     return known.model_copy(update=changes)
-
-
-async def _out_of_profile(memory: "Memory", user: str, cycle: str) -> None:
-    for _ in range(_TRIES):
-        known = await memory.profile(user)
-        after = without_cycles(known, [cycle])
-        if after == known:
-            return
-        try:
-            await memory.keep_profile(after)
-        except Conflict:
-            continue
-        return
-    raise Conflict

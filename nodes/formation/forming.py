@@ -48,6 +48,14 @@ class Forming(Run):
             raise Conflict
         return found
 
+    async def settle(self) -> None:
+        """Hides what was just learned again, where it belongs to an abandoned branch or reply by now."""
+        cycle = await self.cycle()
+        tip = (await self.memory.claim_chat(self.user, cycle.chat)).tip
+        anew = [cycle.id] if len(cycle.variants) > 1 else []
+        if anew or tip != cycle.id:
+            await self.memory.settle_branches(self.user, cycle.chat, tip, anew=anew)
+
     async def find(self, query: str, limit: int) -> list[MemoryRecord]:
         """The active memories nearest to `query`, however far: whoever asks decides what they say of it.
 

@@ -4,6 +4,7 @@ from thoughtcycle.memory.judgement import Judgement
 from thoughtcycle.memory.marks import marks_of
 from thoughtcycle.memory.records import Cycle
 from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.unlearning import out_of_conversation
 from thoughtcycle.memory.volume import reply_text
 from thoughtcycle.nodes.formation.forming import Forming, exchange_of
 from thoughtcycle.nodes.formation.judging import KNOWN, judged
@@ -19,6 +20,8 @@ async def judge(forming: Forming) -> FormationUpdate:
     if forming.state.get("judgement") is not None and not forming.judgement.pending:
         return {}
     cycle = await forming.cycle()
+    if len(cycle.variants) > 1:  # what was made of the reply before
+        await out_of_conversation(forming.memory, forming.user, cycle)
     made = await judge_cycle(forming, cycle)
     return {"judgement": made.model_dump(mode="json")}
 

@@ -4,6 +4,7 @@ from thoughtcycle.memory.formed import Profile
 from thoughtcycle.memory.marks import preferences_in
 from thoughtcycle.memory.profile import felt, observed, recurring
 from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.sheet_checkup import cycles_of
 from thoughtcycle.nodes.formation.forming import Forming
 from thoughtcycle.nodes.formation.state import FormationUpdate
 
@@ -19,6 +20,8 @@ async def observe(forming: Forming) -> FormationUpdate:
     if mood is not None and (draft := recurring(profile, mood, cycle.id, forming.language)) is not None:
         said = draft.model_copy(update={"said": cycle.message.at})
         await forming.memory.save(forming.user, [said])
+    if cycle.id in cycles_of(profile):
+        await forming.settle()
     return {}
 
 

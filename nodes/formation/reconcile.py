@@ -22,9 +22,7 @@ async def reconcile(forming: Forming) -> FormationUpdate:
     """
     cycle = await forming.cycle()
     await reconcile_facts(forming, cycle, forming.judgement)
-    tip = (await forming.memory.claim_chat(forming.user, cycle.chat)).tip
-    if tip != cycle.id:  # what an abandoned branch told is hidden with it
-        await forming.memory.settle_branches(forming.user, cycle.chat, tip)
+    await forming.settle()
     return {}
 
 

@@ -7,7 +7,7 @@ import pytest
 from support.exchanges import at, exchange, judged
 from thoughtcycle.memory.ageing import aged, missing, with_working, working_due
 from thoughtcycle.memory.compression import RollUp, Shorten, finished, next_step, rolled_up, shortened
-from thoughtcycle.memory.formed import ConversationMemory
+from thoughtcycle.memory.formed import ConversationMemory, Period
 from thoughtcycle.memory.judgement import CriticalDatum, CriticalKind, Preserved, PreservedData
 from thoughtcycle.memory.ledger import figures, guarded, merged
 from thoughtcycle.memory.records import Cycle
@@ -112,6 +112,15 @@ def test_what_lies_off_the_live_branch_leaves_and_comes_back() -> None:
     back = after(second, one)
     assert [entry.summary for entry in back.old_memory] == ["s0", "s1", "s2"]
     assert back.critical_data == (said,)
+
+
+def test_a_period_does_not_tell_of_what_is_in_the_window_again() -> None:
+    one = [exchange(n, judgement=judged(f"s{n}")) for n in range(5)]
+    rolled = Period(cycle_ids=("c0", "c1"), since=at(0), until=at(1), summary="p", word_count=1)
+    known = after(empty(), one).model_copy(update={"periods": (rolled,)})
+    assert after(known, one).periods == (rolled,)
+    back = after(known, [*one[:2], exchange(11, judgement=judged("t11"))])
+    assert back.periods == () and [entry.summary for entry in back.old_memory] == ["s0"]
 
 
 @pytest.mark.spec("CM-5")

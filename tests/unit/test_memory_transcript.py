@@ -6,8 +6,11 @@ from datetime import timedelta
 import pytest
 
 from support.engines import memory
-from support.memories import said, step
+from support.memories import START, said, step
+from thoughtcycle.memory.formed import Profile
+from thoughtcycle.memory.marks import Preference
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.profile import observed
 from thoughtcycle.memory.records import Cycle, MemoryDraft, Source
 from thoughtcycle.prompts.errors import NotAllowed
 
@@ -156,6 +159,39 @@ async def test_memories_follow_the_live_branch(memory: Memory) -> None:
     changed = await memory.settle_branches("ana", "chat", two.id)
     assert {record.content for record in changed} == {"antigo", "novo"}
     assert await active(memory) == ["alhures", "antigo", "raiz"]
+
+
+@pytest.mark.spec("BY-1")
+async def test_what_the_assistant_said_goes_and_comes_with_its_reply(memory: Memory) -> None:
+    one = await exchange(memory, "1")
+    two = await exchange(memory, "2", one.id)
+    source = Source(cycle=two.id, speaker="assistant", words="re: 2")
+    await memory.save("ana", [MemoryDraft(content="código", type="code", source=source)])
+    await save(memory, "dito por mim", two)
+
+    async def answer(text: str, execution: str) -> None:
+        reply = said(text, "r", "assistant")
+        await memory.close_cycle("ana", two.id, execution=execution, messages=[reply], steps=[])
+
+    for execution in ("e2", "e3"):
+        await answer("outra coisa", execution)
+        assert await active(memory) == ["dito por mim"]
+        await answer("re: 2, de novo", f"{execution}b")
+        assert await active(memory) == ["código", "dito por mim"]
+
+
+async def test_what_abandoned_branches_showed_leaves_the_profile(memory: Memory) -> None:
+    one = await exchange(memory, "1")
+    two = await exchange(memory, "2", one.id)
+    habit = Preference("time_preference", "morning", "schedule")
+    shown = Profile(user="ana")
+    for cycle in (one, two):
+        shown = observed(shown, habit, cycle.id, START)
+    other = observed(shown, Preference("communication_preference", "email", "channel"), two.id, START)
+    await memory.keep_profile(other)
+    await exchange(memory, "2b", one.id)
+    (left,) = (await memory.profile("ana")).entries
+    assert (left.key, left.cycles) == ("time_preference", (one.id,))
 
 
 async def test_what_the_user_hid_stays_hidden(memory: Memory) -> None:
