@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := cli evals graph integrations memory mind nodes prompts
+SOURCES := cli evals graph integrations memory mind nodes prompts web
 
 .PHONY: chat test dev check bench eval torture picture clean
 

@@ -15,6 +15,7 @@ from thoughtcycle.cli import (
     chats,
     conversations,
     garden,
+    keys,
     memories,
     metrics,
     preferences,
@@ -56,6 +57,7 @@ app.add_typer(reembed.app)
 app.command("briefing", help=TEXTS["help.briefing"])(briefings.briefing)
 app.command("worker", help=TEXTS["help.worker"])(work.worker)
 app.add_typer(work.app, name="jobs")
+app.add_typer(keys.app, name="keys")
 
 
 def _show_version(wanted: bool) -> None:

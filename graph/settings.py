@@ -11,6 +11,8 @@ from platformdirs import user_data_path
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
+from thoughtcycle.graph import auth_settings
+from thoughtcycle.graph.auth_settings import AuthSettings
 from thoughtcycle.mind.roles import PREFIX, ModelSettings
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.prompts.errors import InputRefused
@@ -71,10 +73,14 @@ class Settings(BaseSettings):
         description="Memory that the indexes of all users may take, in bytes; the rest is made when needed.",
     )
     limits: Limits = Field(default_factory=Limits)
+    auth: AuthSettings = Field(default_factory=AuthSettings)
 
     def url(self, given: str | None = None) -> str:
         """The database URL in clear, for opening only: `given`, even if empty, else the setting's."""
         return self.db.get_secret_value() if given is None else given
+
+
+_GROUPS = ("limits", "auth")
 
 
 def load_settings() -> Settings:
@@ -86,12 +92,15 @@ def load_settings() -> Settings:
         place = error.errors(include_input=False, include_url=False)[0]["loc"]
         name = PREFIX + "__".join(str(part) for part in place).upper()
         raise InputRefused("bad_setting", name=name, expected=_expected(place)) from None
-    except SettingsError:  # of the fields only this one is read as JSON, when it is set as a whole
-        raise InputRefused("bad_setting", name=f"{PREFIX}LIMITS", expected="JSON") from None
+    except SettingsError as error:  # groups of settings are read as JSON, when one is set as a whole
+        group = next(name for name in _GROUPS if f'"{name}"' in str(error))
+        raise InputRefused("bad_setting", name=PREFIX + group.upper(), expected="JSON") from None
 
 
 def _expected(place: Sequence[int | str]) -> str:
     """What a setting takes, as far as it can be said without words."""
+    if place[0] == "auth" and len(place) > 1:
+        return auth_settings.EXPECTED[str(place[1])]
     if place[0] == "limits" and len(place) > 1 and (limit := Limits.model_fields.get(str(place[1]))):
         return " … ".join(str(getattr(bound, "ge", getattr(bound, "le", ""))) for bound in limit.metadata)
     return {"language": " | ".join(LANGUAGES), "time_zone": "IANA"}.get(str(place[0]), "text")

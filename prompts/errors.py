@@ -2,6 +2,7 @@
 
 ThoughtcycleError
 ├── InputRefused        what came in cannot be used (empty, too long, unknown language …)
+├── NotAuthenticated    the caller did not prove who they are (no token, expired, forged …)
 ├── NotAllowed          no user, somebody else's chat, an id that was never recalled
 ├── StorageFailed       the database said no (locked, full, read-only, corrupt, newer schema)
 └── ModelFailed         the model said no (key, address, limit, time-out, cut stream, bad answer)
@@ -31,6 +32,10 @@ class ThoughtcycleError(Exception):
 
 class InputRefused(ThoughtcycleError):
     """What came in cannot be used as it is."""
+
+
+class NotAuthenticated(ThoughtcycleError):
+    """The caller did not prove who they are."""
 
 
 class NotAllowed(ThoughtcycleError):

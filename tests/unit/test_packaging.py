@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-TOPS = ("cli", "evals", "graph", "integrations", "memory", "mind", "nodes", "prompts")
+TOPS = ("cli", "evals", "graph", "integrations", "memory", "mind", "nodes", "prompts", "web")
 FLOORS = {
     "prompts": {"prompts"},
     "memory": {"memory", "prompts"},
@@ -21,7 +21,8 @@ FLOORS = {
     "graph": {"graph", "nodes", "mind", "memory", "prompts"},
     "evals": {"evals", "graph", "nodes", "mind", "memory", "prompts"},
     "integrations": {"integrations", "graph", "nodes", "mind", "memory", "prompts"},
-    "cli": {"cli", "evals", "graph", "nodes", "mind", "memory", "prompts"},
+    "web": {"web", "graph", "nodes", "mind", "memory", "prompts"},
+    "cli": {"cli", "web", "evals", "graph", "nodes", "mind", "memory", "prompts"},
 }
 
 
