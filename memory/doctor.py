@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from thoughtcycle.memory.file_checkup import file_flaws
 from thoughtcycle.memory.flaw import REPAIRABLE as REPAIRABLE
 from thoughtcycle.memory.flaw import Flaw as Flaw
+from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.records import Conversation, MemoryRecord
 from thoughtcycle.memory.sheet_checkup import OF_SHEETS, mend_sheets, sheet_flaws
 from thoughtcycle.memory.storage.base import Storage
@@ -21,11 +23,15 @@ class _Seen:
     revisions: dict[str, int] = field(default_factory=dict)
     currents: dict[str, str] = field(default_factory=dict)
     keys: Counter[str] = field(default_factory=Counter)
+    files: dict[str, str] = field(default_factory=dict)
+    """Hash of a file → a memory that names it."""
 
     def add(self, record: MemoryRecord) -> None:
         self.revisions[record.id] = record.revision
         if record.current is not None:
             self.currents[record.id] = record.current
+        if (sha256 := file_of(record.content)) is not None:
+            self.files[sha256] = record.id
         if record.status == "active" and record.key is not None:
             self.keys[record.key] += 1
 
@@ -39,8 +45,9 @@ async def flaws(storage: Storage, user: str) -> list[Flaw]:
     """What is wrong with a user's data.
 
     Documents and vectors name each other (TC-15), journal numbers have no gap, every document carries the
-    number of the last row about it, a key names one active memory, a former version names a memory, a chat
-    ends with a cycle of its own, every cycle is of a chat, closed cycles have a number each, open ones none.
+    number of the last row about it, a key names one active memory, a former version names a memory, memories
+    and files name each other, a chat ends with a cycle of its own, every cycle is of a chat, closed cycles
+    have a number each, open ones none.
     Of sheets see `sheet_checkup.of_sheet`.
     """
     found = [flaw async for flaw in _of_memories(storage, user)]
@@ -55,9 +62,14 @@ async def repair(storage: Storage, user: str) -> None:
 
     A missing vector is not listed any more (the memory is found by its words), a stray one is deleted. A
     chat whose end is missing ends with its last closed cycle; a chat that is missing comes back, nameless.
-    A sheet that cannot be used goes, and its cycles wait for formation again.
+    A file that no memory names is deleted. A sheet that cannot be used goes, and its cycles wait for
+    formation again.
     """
-    codes = {flaw.code for flaw in await flaws(storage, user)}
+    found = await flaws(storage, user)
+    codes = {flaw.code for flaw in found}
+    for flaw in found:
+        if flaw.code == "file_stray":
+            await storage.drop_file(user, str(flaw.values["file"]))
     if codes & {"vector_missing", "vector_stray"}:
         await storage.mend_vectors(user)
     states = await storage.cycle_states(user)
@@ -99,6 +111,8 @@ async def _of_memories(storage: Storage, space: str) -> AsyncIterator[Flaw]:
             number, known = entry.number, True
             last[entry.memory] = number
     for flaw in of_journal(seen.revisions, last, seen.currents, seen.keys):
+        yield flaw
+    async for flaw in file_flaws(storage, space, seen.files):
         yield flaw
 
 

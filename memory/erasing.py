@@ -24,6 +24,7 @@ from thoughtcycle.memory.erasure import Trace, trace
 from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.masks import ERASING
 from thoughtcycle.memory.matching import key
+from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.receipt import Receipt as Receipt
 from thoughtcycle.memory.records import (
     Cycle,
@@ -200,6 +201,7 @@ class Erasing(SheetErasing):
         sheets = await self._redact_sheets(user, mask, estate.cycles, chats, changed)
         elsewhere = sum([await place(user, chats, mask) for place in self._places])
         vectors = await self._storage.vectors(user, [one.id for one in estate.family])
+        files = await self._drop_files(user, estate.family)
         await self._empty(user, ids)
         await self._storage.scrub()
         heads = {one.memory for one in mask.traces}
@@ -212,6 +214,7 @@ class Erasing(SheetErasing):
             cycles=len(changed),
             sources=sources,
             sheets=sheets,
+            files=files,
             elsewhere=elsewhere,
             waiting=waiting,
             left=tuple(await self._left(user, mask, estate, chats)),
@@ -289,6 +292,12 @@ class Erasing(SheetErasing):
             before = rows[-1].number
         return count
 
+    async def _drop_files(self, user: str, family: Sequence[MemoryRecord]) -> int:
+        """Deletes the files that only these memories name; before the names go with them."""
+        ids = [one.id for one in family]
+        files = {sha256 for one in family if (sha256 := file_of(one.content)) is not None}
+        return sum([await self._storage.drop_file(user, sha256, without=ids) for sha256 in sorted(files)])
+
     async def _empty(self, user: str, ids: Sequence[str]) -> None:
         async def plan() -> tuple[Sequence[Write], None]:
             family = {one.id: one for one in await self._storage.family(user, ids)}
@@ -301,9 +310,12 @@ class Erasing(SheetErasing):
         ids = [one.id for one in estate.family]
         rows = [row for id in ids for row in await self._storage.journal(user, memory=id)]
         cycles = await self._cycles(user)
+        kept = {file_of(one.content) for one in estate.others if one.status != "erased"}
+        gone = {file_of(one.content) for one in estate.family} - kept
         found = {
             "documents": any(stub(one) != one for one in await self._storage.family(user, ids)),
             "vectors": bool(await self._storage.vectors(user, ids)),
+            "files": not gone.isdisjoint(await self._storage.files(user)),
             "journal": any(row.before is not None for row in rows),
             "transcript": bool(await asyncio.to_thread(told_in, cycles, mask)),
             "sheets": await self._told_in_sheets(user, mask, cycles, chats),

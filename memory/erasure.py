@@ -8,7 +8,8 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from thoughtcycle.memory.matching import Tokens, key, tokens
+from thoughtcycle.memory.matching import Tokens, key, sentences, tokens
+from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.records import MemoryRecord, as_text
 from thoughtcycle.memory.words import fold, stop_words, word_forms
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
@@ -21,6 +22,8 @@ _NUMBER = re.compile(r"\+?\d[\d .,/()-]{2,}\d")
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ]\w*"
 _NAME = re.compile(rf"{_CAPITAL}(?:\s+(?:(?:d[aeo]s?|of|van|von|del|la|le)\s+)?{_CAPITAL})+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_FEWEST_IN_FILE = 6
+"""A sentence of a file is looked for when it has so many words: shorter ones are anybody's."""
 _FEWEST_WORDS = 3
 """A phrase without a value of its own is looked for when it has so many words."""
 
@@ -87,7 +90,9 @@ def trace(
     `former` is what the same memory said before. `spared` are the words (see `matching.key`) of texts
     that stay, such as the user's other memories, as one: a value that they have too tells nobody apart.
     """
-    records = (record, *former)
+    files = [one for one in (record, *former) if file_of(one.content) is not None]
+    records = tuple(map(_spoken, (record, *former)))
+    record = records[0]
     told = tuple(dict.fromkeys(text for one in records for text in _told(one) if text.strip()))
     labels = {word for one in records for text in one.bindings for word in _label_words(text)}
     values = [value for one in records for value in _values(one, labels) if value.words not in spared]
@@ -95,6 +100,7 @@ def trace(
     topics = stems(word for text in (*labels, *map(_label, contents)) for word in tokens(text).words)
     says = {as_text(one.content) for one in records}
     phrases = dict.fromkeys(piece for text in told for piece in _phrases(text, values, whole=text in says))
+    phrases |= dict.fromkeys(phrase for one in files for phrase in _of_file(one))
     return Trace(
         memory=record.id,
         sources=frozenset(one.source.cycle for one in records if one.source.cycle is not None),
@@ -108,6 +114,23 @@ def trace(
         terms=stems(word for text in contents for word in tokens(text).words),
         topics=topics,
     )
+
+
+def _spoken(record: MemoryRecord) -> MemoryRecord:
+    """`record` as what was said: of a file that is its caption, name and text are looked for as they are."""
+    if file_of(record.content) is None:
+        return record
+    return record.model_copy(update={"content": record.content.get("caption", ""), "bindings": ()})
+
+
+def _of_file(record: MemoryRecord) -> Iterator[str]:
+    """The name of a file, the pieces of its text as they are shown, and their sentences."""
+    yield key(record.content["name"])
+    for piece in record.bindings:
+        for start, end in ((0, len(piece)), *sentences(piece)):
+            phrase = key(piece[start:end])
+            if len(phrase.split()) >= _FEWEST_IN_FILE:
+                yield phrase
 
 
 def stems(words: Iterable[str]) -> frozenset[str]:

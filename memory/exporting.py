@@ -8,6 +8,7 @@ from thoughtcycle.memory.branches import REASON
 from thoughtcycle.memory.chats import is_empty, titled
 from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.masking import Mask
+from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.portable import (
     Line,
     change_line,
@@ -19,6 +20,7 @@ from thoughtcycle.memory.portable import (
     in_order,
     memory_line,
 )
+from thoughtcycle.memory.portable_files import file_lines
 from thoughtcycle.memory.portable_sheets import conversation_line, own_line
 from thoughtcycle.memory.records import Status
 from thoughtcycle.memory.sheets import SheetKeeping
@@ -34,20 +36,22 @@ class Exporting(SheetKeeping):
     async def export(self, user: str) -> AsyncIterator[Line]:
         """Everything of `user` as JSON objects, one per line of an export file (docs/export.md).
 
-        A header, each chat with its cycles, sheets, memories and former versions, the journal, and a last
-        line that counts them. Of hidden memories only that there are some: their words are blotted out
-        everywhere. What changes meanwhile may be in or not; a memory that does may come twice, the later line
-        counts.
+        A header, each chat with its cycles, sheets, memories and former versions, their files, the journal,
+        and a last line that counts them. Of hidden memories only that there are some: their words are blotted
+        out everywhere. What changes meanwhile may be in or not; a memory that does may come twice, the later
+        line counts.
         """
         hidden = await self._storage.listing(owned(user), _HIDDEN, limit=None, offset=0)
         mask = await self._masks.of(user)
         secret = {record.id for record in hidden if record.reason != REASON}
         counted: Counter[str] = Counter()
+        named: set[str] = set()
         yield header(user, self._clock())
         for part in (
             self._chats(user, mask),
             self._sheets(user),
-            self._memories(user, mask, secret),
+            self._memories(user, mask, secret, named),
+            self._files(user, named),
             self._changes(user, mask, secret),
         ):
             async for line in part:
@@ -87,17 +91,28 @@ class Exporting(SheetKeeping):
         if found.settings.revision:
             yield own_line(found.settings, now)
 
-    async def _memories(self, user: str, mask: Mask, secret: set[str]) -> AsyncIterator[Line]:
+    async def _memories(
+        self, user: str, mask: Mask, secret: set[str], named: set[str]
+    ) -> AsyncIterator[Line]:
+        """Adds to `named` the files of those that are shown."""
         after = 0
         while records := await self._storage.page(user, after=after, limit=_PAGE):
             found = await self._accesses.read(user, [record.id for record in records])
             for record in records:
                 if record.status == "hidden" and record.reason != REASON:
                     secret.add(record.id)
+                elif (sha256 := file_of(record.content)) is not None:
+                    named.add(sha256)
                 if record.status != "erased":
                     known = memory_line(record, mask, found.get(record.id))
                     yield hidden_line(record) if record.id in secret else known
             after = records[-1].revision
+
+    async def _files(self, user: str, named: set[str]) -> AsyncIterator[Line]:
+        for sha256 in sorted(named):
+            data = await self._storage.file(user, sha256)
+            for line in file_lines(sha256, data or b""):
+                yield line
 
     async def _changes(self, user: str, mask: Mask, secret: Collection[str]) -> AsyncIterator[Line]:
         after = 0

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from thoughtcycle.prompts.loader import Language, texts
 
-REPAIRABLE = frozenset({"vector_missing", "vector_stray", "tip_missing", "chat_missing", "cycle_number"})
+REPAIRABLE = frozenset(
+    {"vector_missing", "vector_stray", "tip_missing", "chat_missing", "cycle_number", "file_stray"}
+)
 OF_SHEETS = frozenset({"sheet_broken", "sheet_lost", "sheet_cycle", "sheet_revision", "sheet_counts"})
 """All of them can be put right too."""
 

@@ -22,6 +22,7 @@ from thoughtcycle.memory.portable import (
     to_cycle,
     to_memory,
 )
+from thoughtcycle.memory.portable_files import Parts
 from thoughtcycle.memory.portable_sheets import to_sheet
 from thoughtcycle.prompts.errors import InputRefused
 
@@ -129,10 +130,12 @@ def checked(path: Path) -> Iterator[tuple[Line, Contents]]:
     Raises InputRefused: 'import_version' for a newer format, 'import_damaged' for a line that is not right
     or out of order, and for a file that is not whole.
     """
-    contents, chat, ended, number = Contents(""), "", False, 0
+    contents, chat, ended, number, parts = Contents(""), "", False, 0, Parts()
     for number, (at, line) in enumerate(lines(path), 1):
         kind = line["line"]
         try:
+            if parts.begun and kind != "file":
+                raise ValueError("a file that is not whole")
             if number == 1:
                 contents.user = _header(line)
             elif kind == "end":
@@ -140,6 +143,8 @@ def checked(path: Path) -> Iterator[tuple[Line, Contents]]:
                 break
             elif kind in _CHECKS:
                 _CHECKS[kind](line, contents.user)
+            elif kind == "file":
+                parts.add(line)
             elif kind != "hidden":
                 raise ValueError(f"unknown line {kind!r}")
             if kind == "chat":

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from thoughtcycle.memory import embedder
+from thoughtcycle.memory.attaching import Attaching
 from thoughtcycle.memory.changes import (
     Keys,
     Planned,
@@ -30,6 +31,7 @@ from thoughtcycle.memory.forgetting import Leaving
 from thoughtcycle.memory.importing import Importing
 from thoughtcycle.memory.life import Life
 from thoughtcycle.memory.masks import ERASING
+from thoughtcycle.memory.media import file_of, revised
 from thoughtcycle.memory.provenance import Explaining
 from thoughtcycle.memory.recalling import Recalling
 from thoughtcycle.memory.records import (
@@ -64,6 +66,7 @@ Entries: TypeAlias = list[JournalEntry]
 
 
 class Memory(
+    Attaching,
     Importing,
     Explaining,
     Life,
@@ -122,6 +125,7 @@ class Memory(
         owned(user)
         for draft in drafts:
             readable(draft.content)
+        await self._require_files(user, drafts)
         if stubs := await self._relearned(user, drafts):
             rest = [draft for place, draft in enumerate(drafts) if place not in stubs]
             saved = iter(await self.save(user, rest, vectors=vectors))
@@ -174,8 +178,8 @@ class Memory(
         With `correction` it was never true: changed in place, only the journal remembers. `bindings` None
         leaves them; a `key` gives it another slot, unless an active memory stands there. `cycle` and `words`
         say where the new content comes from, `said` since when it holds (None: now). The same content again
-        changes nothing.
-        Raises NotAllowed('memory_unknown'), InputRefused('memory_not_active').
+        changes nothing. Of a file (LM-15) a text is what is said about it: the file stays.
+        Raises NotAllowed('memory_unknown'), InputRefused('memory_not_active', 'file_content').
         """
         readable(content)
         data: dict[str, bytes] = {}
@@ -185,11 +189,12 @@ class Memory(
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
             record = await self._active(user, id)
             taken = await self._storage.same(user, identities=(), keys={key}) if key is not None else ()
+            says, found = revised(record.content, record.bindings, content, bindings)
             changed = record.model_copy(
                 update={
-                    "content": content,
-                    "key": record.key if key is None or taken else key,
-                    "bindings": record.bindings if bindings is None else tuple(dict.fromkeys(bindings)),
+                    "content": says,
+                    "key": record.key if key is None or taken or file_of(says) else key,
+                    "bindings": tuple(dict.fromkeys(found)),
                 }
             )
             if same_content(changed, record):
@@ -316,7 +321,8 @@ class Memory(
     ) -> dict[str, np.ndarray]:
         """Vectors of the texts under which the memory was not found so far."""
         record = await self._active(owned(user), id)
-        new = search_keys(content, record.bindings if bindings is None else bindings)
+        says, found = revised(record.content, record.bindings, content, bindings)
+        new = search_keys(says, found)
         vectors = await self._storage.vectors(user, [record.id])
         known = {vector.text for vector in vectors if vector.model == self._model}
         return await self.embed([text for text in new if text not in known])

@@ -19,6 +19,8 @@ class Receipt(Frozen):
     """Other memories that came from the same words: the words are gone from them."""
     sheets: int = 0
     """Memories of chats and profiles whose words were redacted."""
+    files: int = 0
+    """Files whose bytes were deleted."""
     elsewhere: int = 0
     """Checkpoints and pending writes that were redacted."""
     waiting: int = 0

@@ -19,6 +19,7 @@ from thoughtcycle.memory.kinds import Frozen as Frozen
 from thoughtcycle.memory.kinds import Kind as Kind
 from thoughtcycle.memory.kinds import Layer as Layer
 from thoughtcycle.memory.kinds import Role as Role
+from thoughtcycle.memory.media import file_of, line_of
 
 NAMESPACE = UUID("0c5f3a52-7d0e-4b39-9a55-9f6d7d5d1a00")
 """Root of the name-based ids: equal names give equal ids on every machine (RFC 9562, version 5)."""
@@ -341,8 +342,15 @@ class MessageHit(Frozen):
 
 
 def as_text(content: Any) -> str:
-    """Any memory content as one line: text as it is, everything else as compact JSON."""
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, sort_keys=True)
+    """Any memory content as one line: text as it is, a file by its name, everything else as compact JSON."""
+    if isinstance(content, str):
+        return content
+    return as_json(content) if file_of(content) is None else line_of(content)
+
+
+def as_json(content: Any) -> str:
+    """Any memory content as compact JSON; equal for equal contents only."""
+    return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
 class Saved(Frozen):

@@ -16,6 +16,7 @@ from thoughtcycle.memory.engine import Engine
 from thoughtcycle.memory.formed import ConversationMemory
 from thoughtcycle.memory.import_file import Contents, checked, line_at, lines
 from thoughtcycle.memory.portable import Line, to_access, to_change, to_chat, to_cycle, to_memory
+from thoughtcycle.memory.portable_files import Parts
 from thoughtcycle.memory.portable_sheets import moved_judgement, moved_sheet, to_sheet
 from thoughtcycle.memory.records import Access, JournalEntry, MemoryRecord, named_id
 from thoughtcycle.memory.sheet_loading import dumped, recounted
@@ -40,6 +41,7 @@ class Imported:
     changes: int = 0
     sheets: int = 0
     """Memories of chats, profile, settings."""
+    files: int = 0
 
 
 @dataclass
@@ -76,6 +78,7 @@ class Reimport(Engine):
         total, seen = sum(contents.counted.values()), 0
         chat: list[Line] = []
         replay = _Replay(user, path, contents.places, renamed)
+        parts, brought = Parts(), set[str]()
         async for some in _in_batches(lines(path)):
             for _, line in some:
                 if line["line"] != "cycle" and chat:
@@ -88,13 +91,25 @@ class Reimport(Engine):
             for _, line in some:
                 if line["line"] in ("memory", "version") and (access := to_access(line)) is not None:
                     replay.found[renamed(line["_id"])] = access
+            for _, line in some:
+                if line["line"] == "file" and (data := parts.add(line)) is not None:
+                    brought.add(await self._take_file(user, line["sha256"], data))
             rows = [line for _, line in some if line["line"] == "change" and line["memory"] in replay.places]
             for group in distinct(rows):
                 await self._take_changes(replay, group, done)
             seen += len(some)
             progress(min(seen, total), total)
         await self._take_accesses(replay)
+        for sha256 in brought - {""}:
+            done.files += not await self._storage.drop_file(user, sha256)  # its memory may not be taken
         return done
+
+    async def _take_file(self, user: str, sha256: str, data: bytes) -> str:
+        """Keeps a file before the memory that names it; its hash, or "" where it is here already."""
+        if sha256 in await self._storage.files(user):
+            return ""
+        await self._storage.put_file(user, sha256, data)
+        return sha256
 
     async def _take_accesses(self, replay: _Replay) -> None:
         """Raises the access counts to those of the file: however often it is read, they are the same."""

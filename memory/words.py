@@ -9,7 +9,7 @@ from typing import Any
 
 import Stemmer
 
-from thoughtcycle.memory.records import as_text
+from thoughtcycle.memory.records import as_json
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 WORD = re.compile(r"\w+")
@@ -34,7 +34,7 @@ def identity(type: str, content: Any) -> str:
 
     Accents count ("avó" is not "avô"); anything but plain text counts as it is.
     """
-    text = as_text(content)
+    text = content if isinstance(content, str) else as_json(content)
     if type == "text" and isinstance(content, str):
         text = text if text.isascii() else unicodedata.normalize("NFC", text)
         text = " ".join(text.casefold().split()).rstrip(".!")

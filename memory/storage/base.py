@@ -19,6 +19,7 @@ from thoughtcycle.memory.records import (
     Status,
     Vector,
 )
+from thoughtcycle.memory.storage.file_port import FileStorage
 from thoughtcycle.memory.storage.forgetting import Forgetting
 from thoughtcycle.memory.storage.health import Health
 from thoughtcycle.memory.storage.job_port import JobStorage
@@ -166,7 +167,7 @@ class Walk:
             self.next = cycle.parent
 
 
-class Storage(WholeUser, Health, Forgetting, JobStorage, SheetStorage):
+class Storage(WholeUser, Health, Forgetting, JobStorage, SheetStorage, FileStorage):
     """Documents, vectors, journal and transcript of all users.
 
     Every method that names a space or a user touches nothing of another one. All raise StorageFailed when

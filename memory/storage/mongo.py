@@ -25,6 +25,7 @@ from thoughtcycle.memory.storage import (
     mongo_commit,
     mongo_epochs,
     mongo_erasure,
+    mongo_files,
     mongo_forgetting,
     mongo_health,
     mongo_jobs,
@@ -261,6 +262,18 @@ class MongoStorage(Storage):
 
     async def pending_users(self, *, limit: int) -> list[str]:
         return await self._run(mongo_sheets.pending_users(self._db, limit))
+
+    async def put_file(self, user: str, sha256: str, data: bytes) -> None:
+        await self._write(self._late(user, mongo_files.put(self._db, user, sha256, data)))
+
+    async def file(self, user: str, sha256: str) -> bytes | None:
+        return await self._run(mongo_files.get(self._db, user, sha256))
+
+    async def files(self, user: str) -> Mapping[str, int]:
+        return await self._run(mongo_files.listing(self._db, user))
+
+    async def drop_file(self, user: str, sha256: str, *, without: Collection[str] = ()) -> bool:
+        return await self._write(mongo_files.drop(self._db, user, sha256, without))
 
     async def strangers(
         self, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]

@@ -23,6 +23,7 @@ OWNED = {
     "sheets": "user_id",
     "tombstones": "user_id",
     "erasure_keys": "_id",
+    "files": "user_id",
     "spaces": "_id",
     "transcripts": "_id",
 }
@@ -46,7 +47,7 @@ async def forget(db: Database, user: str, at: datetime) -> Mapping[str, int]:
     ends = [await _ended(db, ledger, user) for ledger in (MEMORIES, TRANSCRIPTS)]
     await sweep_memories(db, escaped(user), ends[0])
     await sweep_cycles(db, escaped(user), ends[1])
-    for collection in ("accesses", "conversations", "jobs", "sheets", "tombstones", "erasure_keys"):
+    for collection in ("accesses", "conversations", "jobs", "sheets", "tombstones", "erasure_keys", "files"):
         await db[collection].delete_many({OWNED[collection]: escaped(user)})
     return {collection: count for collection, count in counts.items() if count}
 

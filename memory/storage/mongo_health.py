@@ -11,6 +11,7 @@ from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.mongo_client import Database
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES, PROVISIONAL
 from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
+from thoughtcycle.memory.storage.mongo_files import listing
 from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS, claim
 
 _OWNERS = {
@@ -59,7 +60,7 @@ async def _strays(db: Database) -> dict[tuple[str, str], list[str]]:
 async def users(db: Database) -> list[str]:
     """See Health.users."""
     found: set[str] = set()
-    for collection, field in _OWNERS.items():
+    for collection, field in {**_OWNERS, "files": "user_id"}.items():
         found.update(map(unescaped, await db[collection].distinct(field)))
     return sorted(found)
 
@@ -84,7 +85,7 @@ async def census(db: Database, user: str) -> Census:
         changes=len(sizes["journal"]),
         sheets=Counter([one["kind"] async for one in db.sheets.find(kept, {"kind": 1})]),
         pending=await db.cycles.count_documents({"user_id": escaped(user), "formation": "pending"}),
-        bytes=sum(map(sum, sizes.values())),
+        bytes=sum(map(sum, sizes.values())) + sum((await listing(db, user)).values()),
         database_bytes=await _database_bytes(db),
     )
 

@@ -56,6 +56,10 @@ MIGRATIONS: Sequence[Sequence[Index]] = (
         Index("cycles", ("formation",), only={"formation": "pending"}),
         Index("cycles", ("formation", "user_id", "opened"), only={"formation": "pending"}),
     ),
+    (
+        Index("files", ("user_id",)),
+        Index("files", ("hash",)),
+    ),
 )
 
 

@@ -23,6 +23,7 @@ from thoughtcycle.memory.records import (
 from thoughtcycle.memory.storage import (
     sqlite_accesses,
     sqlite_erasure,
+    sqlite_files,
     sqlite_forgetting,
     sqlite_health,
     sqlite_jobs,
@@ -247,6 +248,18 @@ class SqliteStorage(OneThread, Storage):
 
     async def pending_users(self, *, limit: int) -> list[str]:
         return await self._read(sqlite_sheets.pending_users, limit)
+
+    async def put_file(self, user: str, sha256: str, data: bytes) -> None:
+        await self._late(user, sqlite_files.put, user, sha256, data)
+
+    async def file(self, user: str, sha256: str) -> bytes | None:
+        return await self._read(sqlite_files.get, user, sha256)
+
+    async def files(self, user: str) -> Mapping[str, int]:
+        return await self._read(sqlite_files.listing, user)
+
+    async def drop_file(self, user: str, sha256: str, *, without: Collection[str] = ()) -> bool:
+        return await self._write(sqlite_files.drop, user, sha256, without)
 
     async def strangers(
         self, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]

@@ -18,6 +18,7 @@ OWNED = {
     "sheets": "user",
     "tombstones": "user",
     "erasure_keys": "user",
+    "files": "user",
 }
 """Table → column that names the user, children first; `message_vectors` go with cycles."""
 _USERS = {"user", "space", "owner"}

@@ -18,6 +18,7 @@ _BYTES = (
     "SELECT sum(length(CAST(before AS BLOB))) FROM journal WHERE space = ?",
     "SELECT sum(length(CAST(document AS BLOB))) FROM cycles WHERE user = ?",
     "SELECT sum(length(CAST(document AS BLOB))) FROM sheets WHERE user = ?",
+    "SELECT sum(length(data)) FROM files WHERE user = ?",
     "SELECT sum(length(data)) FROM message_vectors JOIN cycles ON cycles.id = cycle WHERE user = ?",
 )
 
@@ -44,7 +45,7 @@ def users(db: sqlite3.Connection) -> list[str]:
         "space FROM journal",
         "user FROM conversations",
     )
-    parts += ("user FROM cycles", "user FROM sheets")
+    parts += ("user FROM cycles", "user FROM sheets", "user FROM files")
     rows = db.execute(" UNION ".join(f"SELECT {part}" for part in parts))
     return sorted(row[0] for row in rows)
 

@@ -153,6 +153,14 @@ MIGRATIONS: Sequence[str] = (
     CREATE INDEX cycles_pending ON cycles (pending, number, user) WHERE pending IS NOT NULL;
     CREATE INDEX cycles_pending_user ON cycles (user, pending, number) WHERE pending IS NOT NULL;
     """,
+    """
+    CREATE TABLE files (
+        user TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (user, hash)
+    );
+    """,
 )
 
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from support.databases import new_database
+from support.file_conformance import FileConformance
 from support.sheet_conformance import SheetConformance
 from support.storage_conformance import StorageConformance
 from support.transcript_conformance import TranscriptConformance
@@ -12,7 +13,9 @@ from support.whole_user_conformance import WholeUserConformance
 from thoughtcycle.memory.storage.mongo import MongoStorage
 
 
-class TestMongoStorage(StorageConformance, TranscriptConformance, WholeUserConformance, SheetConformance):
+class TestMongoStorage(
+    StorageConformance, TranscriptConformance, WholeUserConformance, SheetConformance, FileConformance
+):
     @pytest.fixture
     async def storage(self, mongodb_url: str) -> AsyncIterator[MongoStorage]:
         async with MongoStorage.open(new_database(mongodb_url), "MongoDB") as storage:

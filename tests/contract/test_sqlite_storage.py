@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.file_conformance import FileConformance
 from support.sheet_conformance import SheetConformance
 from support.storage_conformance import StorageConformance
 from support.transcript_conformance import TranscriptConformance
@@ -12,7 +13,9 @@ from support.whole_user_conformance import WholeUserConformance
 from thoughtcycle.memory.storage.sqlite import SqliteStorage
 
 
-class TestSqliteStorage(StorageConformance, TranscriptConformance, WholeUserConformance, SheetConformance):
+class TestSqliteStorage(
+    StorageConformance, TranscriptConformance, WholeUserConformance, SheetConformance, FileConformance
+):
     @pytest.fixture
     async def storage(self, tmp_path: Path) -> AsyncIterator[SqliteStorage]:
         async with SqliteStorage.open(tmp_path / "memory.db") as storage:

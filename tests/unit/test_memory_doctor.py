@@ -51,6 +51,10 @@ BREAKAGES = {
         lambda s: s._db.conversations.update_one(CHAT, {"$set": {"tip": "nobody"}}),
     ),
     "chat_missing": ("", lambda s: s._db.conversations.delete_one(CHAT)),
+    "file_stray": (
+        "INSERT INTO files (user, hash, data) VALUES ('ana', 'lost', x'00')",
+        lambda s: s.put_file("ana", "lost", b"x"),
+    ),
     "cycle_number": (
         "UPDATE cycles SET number = 1",
         lambda s: s._db.cycles.update_many({}, {"$set": {"number": 1}}),
