@@ -4,10 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := cli evals graph integrations memory mind nodes prompts web
 
-.PHONY: chat test dev check bench eval torture picture clean
+.PHONY: chat web test dev check bench eval torture picture clean
 
 chat: $(VENV)/.chat
 	@$(BIN)/thoughtcycle chat $(ARGS)
+
+web: $(VENV)/.web
+	@$(BIN)/thoughtcycle web $(ARGS)
 
 test: $(VENV)/.dev
 	$(BIN)/pytest $(ARGS)
@@ -54,6 +57,10 @@ $(VENV)/bin/python:
 $(VENV)/.chat: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
+
+$(VENV)/.web: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web]'
+	@touch $@ $(VENV)/.chat
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -1,12 +1,13 @@
 """`thoughtcycle chat`: the conversation, on a terminal or line by line through a pipe."""
 
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, aclosing
-from typing import Any, NoReturn, cast
+from typing import NoReturn
 
 import typer
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thoughtcycle.cli.display import Display, JsonDisplay, PipeDisplay, TerminalDisplay
@@ -14,11 +15,11 @@ from thoughtcycle.cli.options import TEXTS, one_line, ui_language
 from thoughtcycle.graph.background import BackgroundLoop
 from thoughtcycle.graph.resources import Resources, hold
 from thoughtcycle.graph.settings import Settings
+from thoughtcycle.graph.streaming import stream
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.memory.outage import SpooledMemory
 from thoughtcycle.memory.records import CycleMessage, named_id, new_id, utc_now
 from thoughtcycle.mind.roles import ModelSettings
-from thoughtcycle.nodes import envelope
 from thoughtcycle.nodes.actions.registry import discover
 from thoughtcycle.nodes.commands import command_in
 from thoughtcycle.nodes.context import Context
@@ -136,8 +137,9 @@ class Session:
         """Sends a message and shows what comes back."""
         failures: list[str] = []
         said = HumanMessage(text, id=new_id())
+        place: RunnableConfig = {"configurable": {"thread_id": self.thread}}
         try:
-            async with aclosing(stream(self.graph, said, self.thread, self.context, failures)) as messages:
+            async with aclosing(stream(self.graph, said, place, self.context, failures)) as messages:
                 async for message in messages:
                     display.show(message)
         except StorageFailed as failure:
@@ -163,43 +165,3 @@ class Session:
         """What is saved, newest first, as lines."""
         records = await self.memory.list(self.context.user_id, limit=100)
         return "\n".join(f"- {one_line(record.text)}" for record in records) or TEXTS["none"]
-
-
-async def stream(
-    graph: ThoughtCycle, message: HumanMessage, thread: str, context: Context, failures: list[str]
-) -> AsyncGenerator[envelope.Wire, None]:
-    """A turn in wire form (TC-1): statuses, recalled memories, pieces of replies, then each reply whole.
-
-    Puts the code of a failure that ended it politely into `failures`.
-    """
-    whole: dict[str, AIMessage] = {}
-    spoken: set[str] = set()
-    parts = graph.astream(
-        {"messages": [message]},
-        {"configurable": {"thread_id": thread}},
-        context=context,
-        stream_mode=["custom", "messages", "updates"],
-        durability="async",
-    )
-    async with aclosing(cast(AsyncGenerator[tuple[str, Any], None], parts)) as parts_of_turn:
-        async for mode, data in parts_of_turn:
-            if mode == "custom":
-                yield data
-            elif mode == "messages":
-                chunk, metadata = data
-                if chunk.text and not isinstance(chunk, HumanMessage):
-                    spoken.add(chunk.id)
-                    yield envelope.piece(chunk.text, chunk.id, metadata)
-            else:
-                failures += [update["failure"] for update in data.values() if (update or {}).get("failure")]
-                for reply in _replies(data):
-                    if reply.id in spoken and reply.id not in whole:  # an erasure rewrites older ones
-                        whole[str(reply.id)] = reply
-                        yield envelope.of_message(reply)
-
-
-def _replies(updates: dict[str, Any]) -> Iterator[AIMessage]:
-    for update in updates.values():
-        for message in (update or {}).get("messages", ()):
-            if isinstance(message, AIMessage):
-                yield message

@@ -22,6 +22,7 @@ from thoughtcycle.cli import (
     profile,
     reembed,
     users,
+    web,
     work,
 )
 from thoughtcycle.cli import erasing as erasing  # adds its command to `memories`
@@ -58,6 +59,7 @@ app.command("briefing", help=TEXTS["help.briefing"])(briefings.briefing)
 app.command("worker", help=TEXTS["help.worker"])(work.worker)
 app.add_typer(work.app, name="jobs")
 app.add_typer(keys.app, name="keys")
+app.command("web", help=TEXTS["help.web"])(web.web)
 
 
 def _show_version(wanted: bool) -> None:

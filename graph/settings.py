@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, Settin
 
 from thoughtcycle.graph import auth_settings
 from thoughtcycle.graph.auth_settings import AuthSettings
+from thoughtcycle.graph.web_settings import WebSettings
 from thoughtcycle.mind.roles import PREFIX, ModelSettings
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.prompts.errors import InputRefused
@@ -74,6 +75,7 @@ class Settings(BaseSettings):
     )
     limits: Limits = Field(default_factory=Limits)
     auth: AuthSettings = Field(default_factory=AuthSettings)
+    web: WebSettings = Field(default_factory=WebSettings)
 
     def url(self, given: str | None = None) -> str:
         """The database URL in clear, for opening only: `given`, even if empty, else the setting's."""

@@ -213,6 +213,11 @@ class Transcript(SheetKeeping):
             await self._cut(cycle)
         return len(left)
 
+    async def cut_short(self, user: str, chat: str) -> None:
+        """Closes what stands open in the chat: its turn was stopped, and what was said of it is kept."""
+        for cycle in await self._storage.open_cycles(user=owned(user), chat=chat):
+            await self._cut(cycle)
+
     async def settle_branches(
         self, user: str, chat: str, tip: str | None, *, anew: Collection[str] = ()
     ) -> list[MemoryRecord]:

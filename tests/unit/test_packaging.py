@@ -22,7 +22,7 @@ FLOORS = {
     "evals": {"evals", "graph", "nodes", "mind", "memory", "prompts"},
     "integrations": {"integrations", "graph", "nodes", "mind", "memory", "prompts"},
     "web": {"web", "graph", "nodes", "mind", "memory", "prompts"},
-    "cli": {"cli", "web", "evals", "graph", "nodes", "mind", "memory", "prompts"},
+    "cli": {"cli", "web", "integrations", "evals", "graph", "nodes", "mind", "memory", "prompts"},
 }
 
 

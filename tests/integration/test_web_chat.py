@@ -1,0 +1,122 @@
+"""Talking through the web app: streaming, stop, another reply, an edited message, many at once."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from support.fake_openai import FakeOpenAI, Reply
+from support.graphs import models
+from support.web import events, said, serving, settings, web
+from thoughtcycle.web.app import create_app
+
+TALK = "/api/chats/c/messages"
+
+
+@pytest.mark.spec("TC-13", "TC-1")
+async def test_a_reply_comes_as_events_and_is_kept(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        answer = await client.post(TALK, json={"message": "Meu nome é Pedro"})
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        parts = events(answer)
+        assert parts[-1] == ("end", {})
+        modals = {data.get("modal") for name, data in parts if name == "message"}
+        assert {"text-for-replace", "text"} <= modals
+        assert any(data.get("delta") for _, data in parts)
+        assert "Guardei: Nome: Pedro." in said(answer)
+        again = await client.post("/api/chats/other/messages", json={"message": "Qual é o meu nome?"})
+        assert "Pedro" in " ".join(said(again))
+
+
+async def test_another_reply_and_an_edited_message(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        assert (await client.post("/api/chats/c/regenerate", json={})).text.count("nothing_to_answer") == 1
+        await client.post(TALK, json={"message": "Olá", "id": "one"})
+        await client.post(TALK, json={"message": "Moro em Recife", "id": "two"})
+        assert "Guardei: Mora em Recife." in said(await client.post("/api/chats/c/regenerate", json={}))
+        edited = {"message": "Moro em Olinda", "replaces": "two"}
+        assert "Guardei: Mora em Olinda." in said(await client.post("/api/chats/c/edit", json=edited))
+        where = said(await client.post(TALK, json={"message": "Onde eu moro?"}))
+        assert "Olinda" in " ".join(where) and "Recife" not in " ".join(where)
+        gone = await client.post("/api/chats/c/edit", json={"message": "x", "replaces": "never said"})
+        assert [data["code"] for name, data in events(gone) if name == "failure"] == ["edit_too_old"]
+
+
+async def test_stop_keeps_what_was_said(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    app = create_app(settings(tmp_path), models(fake_openai))
+    async with serving(app) as client:
+        fake_openai.say("Finish", model="heavy")
+        fake_openai.say(Reply("um dois três quatro cinco", hang_after=2), model="talk")
+        turn = asyncio.create_task(client.post(TALK, json={"message": "Conte até cinco"}))
+        running = app.state.serving.turns
+        async with asyncio.timeout(60):
+            while not [request for request in fake_openai.requests if request.model == "talk"]:
+                await asyncio.sleep(0.02)
+            assert await running.stop("eve", "c") is False
+            while not (await client.post("/api/chats/c/stop")).json()["stopped"]:
+                await asyncio.sleep(0.02)
+            answer = await turn
+        assert events(answer)[-1][0] == "end"
+        kept = await app.state.serving.resources.services.memory.conversation("ana", "c")
+        (reply,) = kept[-1].variants
+        assert reply.cut and "dois" in reply.messages[-1].text
+
+
+async def test_a_client_that_leaves_loses_nothing(tmp_path: Path) -> None:
+    app = create_app(settings(tmp_path))
+    async with serving(app) as client:
+        turn = asyncio.create_task(client.post(TALK, json={"message": "Meu nome é Pedro"}))
+        memory = app.state.serving.resources.services.memory
+        async with asyncio.timeout(60):
+            while not await memory.chats("ana"):
+                await asyncio.sleep(0.01)
+            turn.cancel()
+            while not await memory.list("ana"):
+                await asyncio.sleep(0.01)
+
+
+async def test_many_messages_at_once_are_answered_in_turn_or_refused(tmp_path: Path) -> None:
+    async with web(tmp_path, web={"waiting": 5}) as client:
+        talks = [client.post(TALK, json={"message": f"Olá {n}", "id": f"m{n}"}) for n in range(20)]
+        answers = await asyncio.gather(*talks)
+        busy = [answer for answer in answers if "chat_busy" in answer.text]
+        assert 10 <= len(busy) <= 15
+        assert all(said(answer) for answer in answers if answer not in busy)
+
+
+@pytest.mark.spec("BY-5")
+async def test_another_users_chat_is_not_there(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        await client.post(TALK, json={"message": "Meu nome é Pedro"})
+    async with web(tmp_path, user="eve", headers={"accept-language": "pt-BR"}) as client:
+        for path in ("messages", "regenerate", "edit", "stop"):
+            answer = await client.post(f"/api/chats/c/{path}", json={"message": "Oi", "replaces": "x"})
+            assert answer.status_code == 404 and "Pedro" not in answer.text
+            assert set(answer.json()) == {"code", "message"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({}, 422),
+        ({"message": ""}, 422),
+        ({"message": 3}, 422),
+        ({"message": "oi", "language": "fr"}, 422),
+        ({"message": "oi", "time_zone": "Mars/Base"}, 422),
+        ({"message": "a" * 20_000}, 413),
+    ],
+)
+async def test_bad_bodies_get_one_line(tmp_path: Path, body: dict[str, object], status: int) -> None:
+    async with web(tmp_path, web={"body_bytes": 10_000}) as client:
+        answer = await client.post(TALK, json=body)
+        assert answer.status_code == status, answer.text
+        assert answer.text.count("\n") == 0
+
+
+async def test_an_incognito_chat_leaves_nothing(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        for text in ("Meu nome é Pedro", "Moro em Recife"):
+            assert said(await client.post(TALK, json={"message": text, "incognito": True}))
+        assert not said(await client.post("/api/chats/c/regenerate", json={}))
+    async with web(tmp_path) as client:
+        assert "Pedro" not in (await client.post(TALK, json={"message": "Qual é o meu nome?"})).text

@@ -1,0 +1,40 @@
+"""The ASGI app: API, page and streaming chat, with the graph in process."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from thoughtcycle.graph.settings import Settings, load_settings
+from thoughtcycle.mind.roles import ModelSettings
+from thoughtcycle.web import failures
+from thoughtcycle.web.api import chat
+from thoughtcycle.web.serving import serve
+
+ROUTERS = (chat.router,)
+
+
+def create_app(settings: Settings | None = None, models: ModelSettings | None = None) -> FastAPI:
+    """The app over these settings (None: the environment's); InputRefused at one that cannot be used."""
+    configured = load_settings() if settings is None else settings
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with serve(configured, models) as serving:
+            app.state.serving = serving
+            yield
+
+    app = FastAPI(
+        title="thoughtcycle",
+        version=version("thoughtcycle"),
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        max_body_size=configured.web.body_bytes,
+    )
+    failures.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    return app

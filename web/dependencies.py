@@ -1,0 +1,51 @@
+"""What a route may ask for: the running server, the memory, and whose request this is."""
+
+from typing import Annotated
+
+from fastapi import Depends, Path, Request
+
+from thoughtcycle.graph.settings import login_name
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.web.serving import Serving
+
+
+def serving(request: Request) -> Serving:
+    """The server that answers."""
+    found: Serving = request.app.state.serving
+    return found
+
+
+Server = Annotated[Serving, Depends(serving)]
+
+
+def engine(server: Server) -> Memory:
+    """The memory of all users: every call names the owner."""
+    return server.resources.services.memory
+
+
+Engine = Annotated[Memory, Depends(engine)]
+
+
+async def owner(server: Server) -> str:
+    """The user whose request this is."""
+    return server.settings.user or login_name()
+
+
+Owner = Annotated[str, Depends(owner)]
+
+ChatId = Annotated[str, Path(min_length=1, max_length=200, description="The chat's id.")]
+
+
+async def own_chat(chat: ChatId, user: Owner, memory: Engine) -> str:
+    """The chat's id; NotAllowed when it is another user's. One that does not exist yet is nobody's."""
+    try:
+        if not memory.unreadable:
+            await memory.check_chat(user, chat)
+    except StorageFailed as failure:  # the turn asks again when it stores the message
+        if not memory.lost(failure):
+            raise
+    return chat
+
+
+Chat = Annotated[str, Depends(own_chat)]

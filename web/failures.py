@@ -1,0 +1,89 @@
+"""Failures as answers: one clear line in the caller's language, and nothing of what lies behind it."""
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from thoughtcycle.prompts.errors import (
+    InputRefused,
+    ModelFailed,
+    NotAllowed,
+    StorageFailed,
+    ThoughtcycleError,
+)
+from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
+
+log = logging.getLogger(__name__)
+
+STATUS: dict[type[ThoughtcycleError], int] = {
+    InputRefused: 422,
+    NotAllowed: 404,
+    StorageFailed: 503,
+    ModelFailed: 502,
+}
+"""Somebody else's and what does not exist are told apart by nobody: both are 404."""
+CODES = {"chat_busy": 429}
+"""The codes with a status of their own."""
+
+
+class Failure(BaseModel):
+    """How every failure reads."""
+
+    code: str
+    message: str
+
+
+def language_of(request: Request) -> Language:
+    """The first of our languages that the client accepts; English when it names none."""
+    wanted = request.headers.get("accept-language", "").casefold()
+    places = {wanted.find(language): language for language in LANGUAGES if language in wanted}
+    return places[min(places)] if places else "en"
+
+
+def status_of(error: ThoughtcycleError) -> int:
+    """The HTTP status of a known failure."""
+    kind = next((status for known, status in STATUS.items() if isinstance(error, known)), 400)
+    return CODES.get(error.code, kind)
+
+
+def failure(error: BaseException, language: Language) -> Failure:
+    """What is told of `error`: the line of a known one, nothing of any other."""
+    if isinstance(error, ThoughtcycleError):
+        return Failure(code=error.code, message=error.text(language))
+    return Failure(code="internal", message=texts(language, "errors")["internal"])
+
+
+def install(app: FastAPI) -> None:
+    """Makes every failure of `app` an answer of this form."""
+
+    @app.exception_handler(ThoughtcycleError)
+    async def known(request: Request, error: ThoughtcycleError) -> JSONResponse:
+        return _answer(failure(error, language_of(request)), status_of(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"][1:]) or "body"
+        refused = InputRefused("bad_field", name=place, expected=first["msg"])
+        return _answer(failure(refused, language_of(request)), 422)
+
+    @app.exception_handler(HTTPException)
+    async def other(request: Request, error: HTTPException) -> JSONResponse:
+        section = f"http.{error.status_code}"
+        words = texts(language_of(request), "errors")
+        message = words[section] if section in words else words["internal"]
+        return _answer(Failure(code=section, message=message), error.status_code, error.headers)
+
+    @app.exception_handler(Exception)
+    async def unknown(request: Request, error: Exception) -> JSONResponse:
+        log.error("%s %s failed: %s", request.method, request.url.path, type(error).__name__)
+        return _answer(failure(error, language_of(request)), 500)
+
+
+def _answer(told: Failure, status: int, headers: Any = None) -> JSONResponse:
+    return JSONResponse(told.model_dump(), status_code=status, headers=headers)

@@ -1,0 +1,67 @@
+"""Runs the app on a port of this machine until it is told to stop."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from thoughtcycle.graph.settings import Settings
+from thoughtcycle.mind.roles import ModelSettings
+from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.web.app import create_app
+
+GRACE_SECONDS = 3
+"""How long a reply may go on after the server was told to stop; all is closed two seconds later."""
+
+
+def listen(settings: Settings, models: ModelSettings, told: Callable[[str], object]) -> None:
+    """Serves until SIGINT or SIGTERM. `told` is given the address once requests are taken in.
+
+    InputRefused('port_taken') when the port is not ours; StorageFailed when the database cannot be opened.
+    """
+    app = create_app(settings, models)
+    host, port = settings.web.host, settings.web.port
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, backlog=512)
+    except OSError as error:
+        raise InputRefused("port_taken", host=host, port=port, reason=error.strerror or error) from None
+    shown = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+    with listening:
+        asyncio.run(_serve(app, listening, lambda: told(shown)))
+
+
+async def _serve(app: FastAPI, listening: socket.socket, ready: Callable[[], object]) -> None:
+    """Opens the app's resources itself, so that a failure there is this function's and not a log line."""
+    async with app.router.lifespan_context(app):
+        config = uvicorn.Config(
+            app,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+        ready()
+        await _Server(config).serve(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Ends when it is told to, and leaves the closing to whoever opened."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn's own raises the signal again, which would end the process before the memory is closed."""
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGINT, signal.SIGTERM)
+        for one in signals:
+            loop.add_signal_handler(one, self.handle_exit, one, None)
+        try:
+            yield
+        finally:
+            for one in signals:
+                loop.remove_signal_handler(one)

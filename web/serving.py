@@ -1,0 +1,30 @@
+"""What the routes work with: the process's resources and its turns, open as long as the app runs."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from thoughtcycle.graph.resources import Resources, hold
+from thoughtcycle.graph.settings import Settings
+from thoughtcycle.mind.roles import ModelSettings
+from thoughtcycle.web.turns import Turns
+
+
+@dataclass(frozen=True)
+class Serving:
+    """One running server."""
+
+    settings: Settings
+    resources: Resources
+    turns: Turns
+
+
+@asynccontextmanager
+async def serve(settings: Settings, models: ModelSettings | None) -> AsyncIterator[Serving]:
+    """Opens memory, mind, checkpointer and worker; on leaving, turns that still run write what they said."""
+    async with hold(settings, models) as resources:
+        turns = Turns(resources)
+        try:
+            yield Serving(settings, resources, turns)
+        finally:
+            await turns.aclose()
