@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
+from thoughtcycle.cli.attaching import ATTACH, kept, path_in, told
 from thoughtcycle.cli.display import Display, JsonDisplay, PipeDisplay, TerminalDisplay
 from thoughtcycle.cli.options import TEXTS, one_line, ui_language
 from thoughtcycle.graph.background import BackgroundLoop
@@ -68,6 +69,8 @@ def _converse(
             display.line(TEXTS["chat.help"])
         elif word in ("/memories", "/memorias", "/memórias"):
             display.line(runner.run(session.memories()))
+        elif word in ATTACH:
+            display.line(runner.run(session.attach(line)))
         elif word.startswith("/") and command_in(line.strip()) is None:
             display.line(TEXTS.fill("chat.unknown", command=word))
         else:
@@ -119,6 +122,7 @@ class Session:
         self.failed = False
         """Whether any turn so far ended in a failure."""
         self.memory = resources.services.memory
+        self._files = resources.settings.limits.files
         self.context = context
         self.thread = thread
         self.title = None if context.incognito else title
@@ -160,6 +164,13 @@ class Session:
         said = CycleMessage(id=str(message.id), role="user", text=message.text, at=utc_now())
         await memory.keep_message(self.context.user_id, self.thread, said, channel=self.context.channel)
         raise StorageFailed("turn_kept", **failure.values) from failure
+
+    async def attach(self, line: str) -> str:
+        """Keeps the file that the line names; InputRefused('file_incognito') where nothing may be kept."""
+        if self.context.incognito:
+            raise InputRefused("file_incognito")
+        path, caption = path_in(line)
+        return told(await kept(self.memory, self.context.user_id, path, caption, self._files))
 
     async def memories(self) -> str:
         """What is saved, newest first, as lines."""

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from thoughtcycle.cli import attaching as attaching  # adds its commands to `memories`
 from thoughtcycle.cli import briefing as briefings
 from thoughtcycle.cli import (
     chats,

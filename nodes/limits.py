@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thoughtcycle.memory.extraction import FileLimits
 from thoughtcycle.memory.volume import Volume
 
 
@@ -39,6 +40,22 @@ class Limits(BaseModel):
     content_chars: int = Field(
         default=20_000, ge=100, le=1_000_000, description="Longest memory content, in characters."
     )
+    file_bytes: int = Field(
+        default=10_000_000, ge=1_000, le=1_000_000_000, description="Largest file that is kept (LM-15)."
+    )
+    file_chars: int = Field(
+        default=100_000, ge=100, le=2_000_000, description="Text of a file that is found, in characters."
+    )
+    file_pages: int = Field(default=2_000, ge=1, le=100_000, description="Pages of a PDF that is read.")
+    file_seconds: float = Field(
+        default=20.0, ge=1.0, le=600.0, description="Seconds that reading a file may take."
+    )
+    file_excerpt: int = Field(
+        default=4_000,
+        ge=0,
+        le=100_000,
+        description="Text of attached files shown in their turn, in characters.",
+    )
     grace_hours: float = Field(
         default=24.0,
         ge=0.0,
@@ -67,6 +84,16 @@ class Limits(BaseModel):
     working_every: int = Field(
         default=4, ge=3, le=5, description="Exchanges after which the working summary is made anew (HM-2)."
     )
+
+    @property
+    def files(self) -> FileLimits:
+        """How far the reading of a file may go."""
+        return FileLimits(
+            bytes=self.file_bytes,
+            characters=self.file_chars,
+            pages=self.file_pages,
+            seconds=self.file_seconds,
+        )
 
     @property
     def volume(self) -> Volume:

@@ -1,0 +1,107 @@
+"""`thoughtcycle memories attach` and `file`, and `/attach` in a chat: files go into memory and come out."""
+
+import asyncio
+import errno
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thoughtcycle.cli.files import new_file
+from thoughtcycle.cli.memories import Id, app, find
+from thoughtcycle.cli.opening import settings_for, with_memory
+from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported
+from thoughtcycle.prompts.errors import InputRefused
+
+if TYPE_CHECKING:
+    from thoughtcycle.memory.extraction import FileLimits
+    from thoughtcycle.memory.memory import Memory
+    from thoughtcycle.memory.records import MemoryRecord
+
+ATTACH = ("/attach", "/anexar")
+
+
+@app.command(help=TEXTS["help.attach"])
+@reported
+def attach(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help=TEXTS["argument.attach"])],
+    caption: Annotated[str, typer.Option("--caption", help=TEXTS["option.caption"])] = "",
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    limits = settings_for(db).limits.files
+
+    async def work(memory: "Memory", who: str) -> "MemoryRecord":
+        return await kept(memory, who, path, caption, limits)
+
+    record = with_memory(db, user, work)
+    if as_json:
+        put_json(record.model_dump(mode="json"))
+    else:
+        typer.echo(told(record))
+
+
+@app.command(help=TEXTS["help.file"])
+@reported
+def file(
+    id: Id,
+    out: Annotated[Path, typer.Option("--out", help=TEXTS["option.out"])],
+    user: User = None,
+    db: Db = None,
+    as_json: Json = False,
+    yes: Annotated[bool, Flag("--yes", help=TEXTS["option.yes"])] = False,
+) -> None:
+    async def work(memory: "Memory", who: str) -> bytes:
+        return await memory.file(who, (await find(memory, who, id)).id)
+
+    data = with_memory(db, user, work, embeddings=False)
+    with new_file(out, replace=yes) as target:
+        target.write(data)
+    if as_json:
+        put_json({"file": str(out), "bytes": len(data)})
+    else:
+        typer.echo(TEXTS.fill("file.written", file=out, size=len(data)))
+
+
+async def kept(memory: "Memory", user: str, path: Path, caption: str, limits: "FileLimits") -> "MemoryRecord":
+    """The memory of the file at `path`; InputRefused('file_unopened') when it cannot be read."""
+    data = await asyncio.to_thread(_read, path, limits.bytes + 1)
+    return await memory.attach(user, path.name, data, caption=caption, limits=limits)
+
+
+def _read(path: Path, most: int) -> bytes:
+    try:
+        if not path.is_file():  # neither a folder nor a device that never ends
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        with path.open("rb") as source:
+            return source.read(most)
+    except (OSError, ValueError) as error:
+        cause = getattr(error, "strerror", None) or type(error).__name__
+        raise InputRefused("file_unopened", path=repr(str(path)), cause=cause) from error
+
+
+def told(record: "MemoryRecord") -> str:
+    """What was kept, in one line, and whether all of its text is found."""
+    content = record.content
+    line = one_line(record.text)
+    if record.type == "image":
+        values = {"width": content["width"], "height": content["height"]}
+        return TEXTS.fill("attached.image", id=record.id[:8], line=line, **values)
+    section = "attached.nothing" if not content["characters"] else "attached.document"
+    section = section if content["complete"] else "attached.cut"
+    return TEXTS.fill(section, id=record.id[:8], line=line, count=content["characters"])
+
+
+def path_in(line: str) -> tuple[Path, str]:
+    """Path and caption of `/attach PATH [caption]`; a path with spaces stands in quotes."""
+    rest = line.strip().partition(" ")[2].strip()
+    try:
+        words = shlex.split(rest)
+    except ValueError:  # a lone quotation mark
+        words = rest.split()
+    if not words:
+        raise InputRefused("file_unopened", path="''", cause="/attach PATH [caption]")
+    return Path(words[0]).expanduser(), " ".join(words[1:])
