@@ -113,6 +113,7 @@ async def judge_again(memory: Memory, user: str) -> None:
 
 
 async def tend(memory: Memory, garden: GardenGraph, user: str) -> None:
-    """Tends one user's memories, and what could not be understood."""
+    """Tends one user's memories, what could not be understood, and items whose time is over."""
     await judge_again(memory, user)
+    await memory.sweep_items(user)
     await garden.ainvoke({"dry_run": False}, context=Context(user_id=user))

@@ -24,7 +24,15 @@ class BackgroundMemory:
         self.loop = loop
 
 
-Given: TypeAlias = Memory | BackgroundMemory
+class LoopMemory:
+    """An open memory on the running event loop: callers on other threads may wait for it there."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.loop = asyncio.get_running_loop()
+
+
+Given: TypeAlias = Memory | BackgroundMemory | LoopMemory
 """What a door is opened with. A plain Memory is used on the event loop on which it was opened."""
 
 
@@ -55,6 +63,10 @@ async def reach(given: Given, work: Work[T]) -> T:
     """Does `work` where the memory lives."""
     if isinstance(given, BackgroundMemory):
         return await asyncio.wrap_future(given.loop.start(work(given.memory)))
+    if isinstance(given, LoopMemory):
+        if given.loop is asyncio.get_running_loop():
+            return await work(given.memory)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(given.memory), given.loop))
     return await work(given)
 
 
@@ -66,7 +78,16 @@ def wait_for(given: Given, work: Work[T]) -> T:
     """
     if isinstance(given, BackgroundMemory):
         return given.loop.run(work(given.memory))
+    if isinstance(given, LoopMemory) and given.loop is not _running():
+        return asyncio.run_coroutine_threadsafe(work(given.memory), given.loop).result()
     raise InputRefused("memory_asynchronous")
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 async def _stay(

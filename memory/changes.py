@@ -12,9 +12,9 @@ from thoughtcycle.memory.records import (
     MemoryRecord,
     Op,
     Vector,
-    as_text,
     named_id,
     new_id,
+    searched_texts,
 )
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.words import identity
@@ -53,7 +53,7 @@ class Keys:
             if vector.memory == record.id and self.model in (None, vector.model)
         }
         found = []
-        for text in search_keys(record.content, record.bindings):
+        for text in search_keys(record):
             if text in own and len(text) < SHOWN:
                 found.append(own[text])
             elif self.model is not None and text in self.data:
@@ -70,9 +70,10 @@ class Planned:
     """One per draft."""
 
 
-def search_keys(content: Any, bindings: Sequence[str]) -> tuple[str, ...]:
-    """The texts under which a memory is found: its content and each binding."""
-    return tuple(dict.fromkeys(text for text in (as_text(content), *bindings) if text.strip()))
+def search_keys(one: MemoryDraft | MemoryRecord) -> tuple[str, ...]:
+    """The texts under which a memory is found: its content, unless it is an item, and each binding."""
+    texts = searched_texts(one.type, one.content, one.bindings)
+    return tuple(dict.fromkeys(text for text in texts if text.strip()))
 
 
 def version_id(record: MemoryRecord) -> str:

@@ -2,6 +2,7 @@
 
 from thoughtcycle.memory.doctor import Flaw, flaws, repair
 from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.owners import item_space
 from thoughtcycle.memory.storage.health import Census
 
 
@@ -16,7 +17,7 @@ class Checkup(Engine):
         found = []
         if mend and user is None:
             await self._storage.mend()
-        for one in await self._storage.users() if user is None else [owned(user)]:
+        for one in await self._storage.users() if user is None else [owned(user), item_space(user)]:
             if mend:
                 await repair(self._storage, one)
             found += await flaws(self._storage, one)

@@ -119,6 +119,19 @@ class Corpus:
         slot = self._slots.get(memory)
         return None if slot is None else int(self._revisions[slot])
 
+    def among(self, filters: Filters) -> list[str]:
+        """The ids of those that `filters` let through, the last changed first."""
+        mask = self._facets.among(filters)
+        slots = np.array(list(self._slots.values()), np.int64)
+        if mask is not None:
+            slots = slots[mask[slots]]
+        order = np.argsort(-self._revisions[slots], kind="stable")
+        return [self._ids[slot] for slot in slots[order]]
+
+    def tags(self) -> list[str]:
+        """All tags in use, sorted."""
+        return self._facets.tags()
+
     def add(self, entries: Sequence[Entry], blocks: Iterable[Block]) -> None:
         """Adds memories that are not there, with their vectors; vectors of others are passed over."""
         new = not self._ids

@@ -6,7 +6,7 @@ from datetime import datetime
 from thoughtcycle.memory.changes import SHOWN, Keys, search_keys, with_vectors
 from thoughtcycle.memory.masking import Mask, source_spans
 from thoughtcycle.memory.masks import ERASING
-from thoughtcycle.memory.records import Cycle, MemoryRecord, Saved, Source
+from thoughtcycle.memory.records import ITEM, Cycle, MemoryRecord, Saved, Source
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.tombstones import Tombstone, tombstone
 
@@ -46,7 +46,12 @@ def emptied(records: Iterable[MemoryRecord], at: datetime) -> list[Write]:
 
 
 def without_words(record: MemoryRecord, mask: Mask) -> MemoryRecord:
-    """`record` without the words of others in its source and search contexts; itself where there are none."""
+    """`record` without the words of others in its source and search contexts; itself where there are none.
+
+    An item's search contexts are its own value's: what another one said is no reason to lose them.
+    """
+    if record.type == ITEM:
+        return record
     source = record.source.model_copy(update={"words": mask.text(record.source.words)})
     bindings = tuple(text for text in record.bindings if not mask.finds(text))
     changed = record.model_copy(update={"source": source, "bindings": bindings})
@@ -57,7 +62,7 @@ def redacted(record: MemoryRecord, after: MemoryRecord, keys: Keys, at: datetime
     """The write that makes `record` what it is `after` redacting."""
     if after.bindings == record.bindings:
         return Write(after, "redact", at, before=record)
-    texts = {text[:SHOWN] for text in search_keys(after.content, after.bindings)}
+    texts = {text[:SHOWN] for text in search_keys(after)}
     vectors = tuple(vector for vector in keys.of(record) if vector.text in texts)
     return Write(with_vectors(after, vectors), "redact", at, before=record, vectors=vectors)
 

@@ -12,6 +12,7 @@ from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.masks import Masks
 from thoughtcycle.memory.message_shelf import MessageShelf
+from thoughtcycle.memory.owners import owned as owned
 from thoughtcycle.memory.queue import Queue
 from thoughtcycle.memory.reading import Reading
 from thoughtcycle.memory.records import MemoryRecord, as_text
@@ -184,10 +185,3 @@ def readable(content: Any) -> Any:
     except UnicodeEncodeError as error:
         raise InputRefused("text_not_unicode") from error
     return content
-
-
-def owned(user: str) -> str:
-    """`user`, if there is one; raises NotAllowed('user_missing') otherwise."""
-    if not user:
-        raise NotAllowed("user_missing")
-    return user

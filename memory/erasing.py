@@ -25,6 +25,7 @@ from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.masks import ERASING
 from thoughtcycle.memory.matching import key
 from thoughtcycle.memory.media import file_of
+from thoughtcycle.memory.owners import stored_space
 from thoughtcycle.memory.receipt import Receipt as Receipt
 from thoughtcycle.memory.records import (
     Cycle,
@@ -174,7 +175,7 @@ class Erasing(SheetErasing):
         receipts = []
         for owner, ids in due.items():
             try:
-                receipts.append(await self.erase(owner, ids))
+                receipts.append(await self.erase(stored_space(owner), ids))
             except ThoughtcycleError as failure:
                 if user is not None:
                     raise

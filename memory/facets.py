@@ -97,6 +97,10 @@ class Facets:
                 if not self._tags[tag]:
                     del self._tags[tag]
 
+    def tags(self) -> list[str]:
+        """All tags in use, sorted."""
+        return sorted(self._tags)
+
     def saved(self, size: int) -> dict[str, Any]:
         """A copy of what is known of slots 0 to `size`, for `loaded`."""
         return {

@@ -1,9 +1,11 @@
 """Forgets a user as a whole, and looks whether anything is left."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.owners import item_space
 
 _PAGE = 500
 
@@ -33,16 +35,29 @@ class Leaving(Engine):
     async def forget_user(self, user: str) -> Farewell:
         """Erases all that is kept of a user, for good, then looks for the user's id and all ids of theirs.
 
+        The items that apps keep for the user go too.
+
         What stays is a hash of the id and a number, by which late writers are refused
         (NotAllowed('user_forgotten')). Checkpoints are not the memory's: delete those of `chats_of` first
         (graph.forgetting does). Running it again completes what was cut off.
         """
-        ids = {*await self.chats_of(user), *(state.id for state in await self._storage.cycle_states(user))}
-        after = 0
-        while records := await self._storage.page(user, after=after, limit=_PAGE):
-            ids.update(record.id for record in records)
-            after = records[-1].revision
-        erased = await self._storage.forget(user, self._clock())
+        items = item_space(user)
+        chats = {*await self.chats_of(user), *(state.id for state in await self._storage.cycle_states(user))}
+        ids = {items: await self._memories_of(items), user: chats | await self._memories_of(user)}
+        erased, left = Counter[str](), Counter[str]()
+        for space in ids:
+            erased.update(await self._storage.forget(space, self._clock()))
         await self._storage.scrub()
-        await self._spaces.drop_snapshot(user)
-        return Farewell(erased, await self._storage.traces(user, ids))
+        for space, known in ids.items():
+            await self._spaces.drop_snapshot(space)
+            if known or space == user:
+                left.update(await self._storage.traces(space, known))
+        return Farewell(dict(erased), dict(left))
+
+    async def _memories_of(self, space: str) -> set[str]:
+        found: set[str] = set()
+        after = 0
+        while records := await self._storage.page(space, after=after, limit=_PAGE):
+            found.update(record.id for record in records)
+            after = records[-1].revision
+        return found

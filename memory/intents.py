@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
 
+from thoughtcycle.memory.owners import stored_space
 from thoughtcycle.memory.records import Cycle, CycleMessage, Frozen, MemoryDraft, Step
 
 
@@ -13,7 +14,7 @@ class Waiting(Frozen):
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
-    user: str
+    user: Annotated[str, AfterValidator(stored_space)]
     at: datetime
     """When it was asked for: it is carried out as of then."""
 

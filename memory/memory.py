@@ -29,6 +29,7 @@ from thoughtcycle.memory.exporting import Exporting
 from thoughtcycle.memory.facets import BELIEVED, aware, valid_at
 from thoughtcycle.memory.forgetting import Leaving
 from thoughtcycle.memory.importing import Importing
+from thoughtcycle.memory.items import Items
 from thoughtcycle.memory.life import Life
 from thoughtcycle.memory.masks import ERASING
 from thoughtcycle.memory.media import file_of, revised
@@ -53,7 +54,6 @@ from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.storage.factory import open_storage
 from thoughtcycle.memory.storage.standing import Asked, Standing
 from thoughtcycle.memory.storage.url import parse_url
-from thoughtcycle.memory.tending import Tending
 from thoughtcycle.memory.undoing import UndoSearch, is_version, same_content, undone
 from thoughtcycle.prompts.errors import InputRefused
 
@@ -70,7 +70,7 @@ class Memory(
     Importing,
     Explaining,
     Life,
-    Tending,
+    Items,
     Exporting,
     Checkup,
     Chats,
@@ -133,7 +133,7 @@ class Memory(
                 not_again(stubs[place]) if place in stubs else next(saved) for place in range(len(drafts))
             ]
         if vectors is None:
-            texts = [text for draft in drafts for text in search_keys(draft.content, draft.bindings)]
+            texts = [text for draft in drafts for text in search_keys(draft)]
             vectors = await self.embed(texts)
         else:
             vectors = embedder.units(vectors)
@@ -322,7 +322,7 @@ class Memory(
         """Vectors of the texts under which the memory was not found so far."""
         record = await self._active(owned(user), id)
         says, found = revised(record.content, record.bindings, content, bindings)
-        new = search_keys(says, found)
+        new = search_keys(record.model_copy(update={"content": says, "bindings": tuple(found)}))
         vectors = await self._storage.vectors(user, [record.id])
         known = {vector.text for vector in vectors if vector.model == self._model}
         return await self.embed([text for text in new if text not in known])
@@ -336,7 +336,7 @@ class Memory(
             return {}
         if any(is_version(version, before) for version in versions):
             return {}
-        return embedder.packed(await self.embed(search_keys(before.content, before.bindings)))
+        return embedder.packed(await self.embed(search_keys(before)))
 
     async def _undoable(self, user: str, id: str | None) -> JournalEntry | None:
         async with self._spaces.index(user) as index:

@@ -26,7 +26,7 @@ def merged(
     became; `keep` is found under the search contexts of both. The row of `keep` follows that of `other`.
     """
     both = broadened(keep, other, at, cycle)
-    new = {text[:SHOWN] for text in search_keys(both.content, both.bindings)}
+    new = {text[:SHOWN] for text in search_keys(both)}
     own = keys.of(keep)
     new -= {vector.text for vector in own}
     vectors = (*own, *moved(keep, [vector for vector in keys.of(other) if vector.text in new]))
@@ -85,7 +85,7 @@ def unmerged(
         return None
     if not unchanged(other, absorbed(ended.before, keep.id, ended.at)):
         return None
-    texts = {text[:SHOWN] for text in search_keys(kept.before.content, kept.before.bindings)}
+    texts = {text[:SHOWN] for text in search_keys(kept.before)}
     vectors = tuple(vector for vector in keys.of(keep) if vector.text in texts)
     since = keep.reinforced_at if keep.reinforced_at not in (kept.at, kept.before.reinforced_at) else None
     one = kept.before.model_copy(update={"reinforced_at": since or kept.before.reinforced_at})

@@ -185,7 +185,7 @@ class SpooledMemory(Memory):
         for draft in drafts:
             readable(draft.content)
         if vectors is None:
-            texts = [text for draft in drafts for text in search_keys(draft.content, draft.bindings)]
+            texts = [text for draft in drafts for text in search_keys(draft)]
             vectors = await self.embed(texts)
 
         def waits() -> "tuple[Intent, list[Saved]]":

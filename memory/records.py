@@ -1,6 +1,7 @@
 """What is kept: cycles of the transcript, memories, their vectors and the journal of every change."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha1
 from typing import Any, Literal, NotRequired
@@ -339,6 +340,15 @@ class MessageHit(Frozen):
     """As it was said; words of hidden memories are masked."""
     relevance: float
     """In [0, 1], comparable within one search only."""
+
+
+ITEM = "store:item"
+"""Type of what an app keeps through `ThoughtCycleStore`; a model cannot name it (no colon in its types)."""
+
+
+def searched_texts(type: str, content: Any, bindings: Sequence[str]) -> tuple[str, ...]:
+    """The texts under which something is found; an item only by its bindings, which are made of its value."""
+    return tuple(bindings) if type == ITEM else (as_text(content), *bindings)
 
 
 def as_text(content: Any) -> str:

@@ -111,7 +111,7 @@ class Reembedding(Engine):
 
 
 def _keys(record: MemoryRecord) -> tuple[str, ...]:
-    return search_keys(record.content, record.bindings)
+    return search_keys(record)
 
 
 def _stale(record: MemoryRecord, stored: Sequence[Vector], model: str) -> bool:

@@ -156,7 +156,7 @@ class Reimport(Engine):
             entry = to_change(moved(row, replay.renamed), user)
             line = await asyncio.to_thread(line_at, replay.path, replay.places[row["memory"]])
             wanted.append((entry, to_memory(moved(line, replay.renamed), user), row["number"]))
-        texts = [text for _, one, _ in wanted for text in search_keys(one.content, one.bindings)]
+        texts = [text for _, one, _ in wanted for text in search_keys(one)]
         new = {entry.memory for entry, _, _ in wanted if not replay.read[entry.memory]}
         data = embedder.packed(await embedder.embed(self._embeddings, texts)) if new else {}
 

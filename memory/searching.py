@@ -263,7 +263,7 @@ def ranked(
         record = records[one.memory]
         matched = record.text
         if record.bindings:
-            keys = search_keys(record.content, record.bindings)
+            keys = search_keys(record)
             near = nearest_key(keys, one.nearest, len(record.vector_ids))
             matched = best_key(wanted, keys) or near or matched
         hits.append(MemoryHit(record=record, relevance=score, matched=matched))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from thoughtcycle.memory.changes import archived, corrected
 from thoughtcycle.memory.embedder import packed
 from thoughtcycle.memory.engine import owned
+from thoughtcycle.memory.owners import owner_of
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.memory.searching import Searching
 from thoughtcycle.memory.storage.base import Write
@@ -29,7 +30,7 @@ class Tending(Searching):
 
     async def users(self) -> list[str]:
         """Everybody of whom anything is kept: for those who look after the database, never for a user."""
-        return await self._storage.users()
+        return sorted({owner_of(space) for space in await self._storage.users()})
 
     async def prioritise(self, user: str, priorities: Mapping[str, float]) -> int:
         """Moves priorities (id → 1…10), all or none; how many moved. What is no longer active stays."""

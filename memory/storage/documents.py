@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json
 
-from thoughtcycle.memory.records import MemoryRecord, Status, as_text
+from thoughtcycle.memory.records import MemoryRecord, Status, searched_texts
 from thoughtcycle.memory.storage.base import Block, Entry
 from thoughtcycle.memory.storage.packing import packed, stored, unpacked
 from thoughtcycle.memory.words import identity
@@ -80,7 +80,7 @@ def identity_of(record: MemoryRecord) -> str:
 
 
 ENTRY_FIELDS = (
-    *("_id", "revision", "status", "reason", "kind", "layer", "tags", "valid_from", "valid_to"),
+    *("_id", "revision", "status", "reason", "type", "kind", "layer", "tags", "valid_from", "valid_to"),
     *("content", "bindings", "vectorIds"),
 )
 """Of a stored document, those that an index reads."""
@@ -94,7 +94,8 @@ def entry_of(document: Mapping[str, Any]) -> Entry:
     """What an index needs to know of a memory, taken from its document as it is: no record is made."""
     searched = document["status"] != "hidden"
     content = document["content"]
-    text = content if isinstance(content, str) else as_text(unpacked(content))
+    if not isinstance(content, str):
+        content = unpacked(content)
     return Entry(
         document["_id"],
         document["revision"],
@@ -104,7 +105,7 @@ def entry_of(document: Mapping[str, Any]) -> Entry:
         document["layer"],
         tuple(document["tags"]),
         datetime.fromisoformat(document["valid_from"]),
-        (text, *document["bindings"]) if searched else (),
+        searched_texts(document["type"], content, document["bindings"]) if searched else (),
     )
 
 

@@ -29,6 +29,13 @@ def test_subgraph() -> None:
     assert "Recife" in run("subgraph.py").splitlines()[-1]
 
 
+@pytest.mark.spec("BY-6")
+def test_an_app_written_for_a_store() -> None:
+    found, latest, undone, left = run("store.py").splitlines()
+    assert "violin" in found and "Coriander" in latest and "violin" in undone
+    assert "erased: 2" in left and "violin" not in left and "Lisbon" in left
+
+
 @pytest.mark.spec("BY-1", "BY-4", "BY-9")
 def test_the_memory_by_itself() -> None:
     found, said, _, then, why, erased, left, *_ = run("memory.py").splitlines()

@@ -1,0 +1,173 @@
+"""What LangGraph's store calls an item as a memory of ours, and which items a search lets through (pure)."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import ge, gt, le, lt
+from typing import Any, Literal
+
+from langgraph.store.base import Item, MatchCondition, PutOp, SearchItem, get_text_at_path
+
+from thoughtcycle.memory.items import PASSING, changed_at
+from thoughtcycle.memory.records import ITEM, MemoryDraft, MemoryRecord, named_id
+from thoughtcycle.prompts.errors import InputRefused
+
+Namespace = tuple[str, ...]
+
+_IN, _AT = "in:", "at:"
+"""Beginnings of the tags that name a namespace above an item, and its own."""
+_ORDER: Mapping[str, Callable[[float, float], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
+
+
+def item_key(namespace: Namespace, key: str) -> str:
+    """The key of an item's memory: of each namespace and key another.
+
+    Raises InputRefused('text_not_unicode').
+    """
+    try:
+        return named_id("item", *namespace, key)
+    except UnicodeEncodeError as error:
+        raise InputRefused("text_not_unicode") from error
+
+
+def below(namespace: Namespace) -> str | None:
+    """The tag of all items in this namespace and those below it; None: of all items there are."""
+    return _IN + json.dumps(namespace) if namespace else None
+
+
+def namespaces_of(tags: Sequence[str]) -> list[Namespace]:
+    """The namespaces that these tags say items are in."""
+    return [tuple(json.loads(tag.removeprefix(_AT))) for tag in tags if tag.startswith(_AT)]
+
+
+def as_draft(op: PutOp, fields: Sequence[str]) -> MemoryDraft:
+    """The memory that keeps what `op` puts; found by the texts at `op.index`, else at `fields`.
+
+    Its content holds all that tells one put from another. Raises InputRefused('item_not_json').
+    """
+    namespace = tuple(op.namespace)
+    content: dict[str, Any] = {"namespace": list(namespace), "key": op.key, "value": _plain(op.value)}
+    if op.index is not None:
+        content["index"] = op.index
+    if op.ttl is not None:
+        content["ttl"] = op.ttl
+    tags = [f"{_IN}{json.dumps(namespace[:depth])}" for depth in range(1, len(namespace) + 1)]
+    passing = [PASSING] if op.ttl is not None else []
+    return MemoryDraft(
+        type=ITEM,
+        content=content,
+        key=item_key(namespace, op.key),
+        bindings=_texts(content["value"], op.index, fields),
+        tags=(*tags, _AT + json.dumps(namespace), *passing),
+    )
+
+
+def _plain(value: Mapping[str, Any] | None) -> dict[str, Any]:
+    """`value` as it will be read: as JSON."""
+    try:
+        found: dict[str, Any] = json.loads(json.dumps(dict(value or {}), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputRefused("item_not_json", cause=str(error)[:200]) from error
+    return found
+
+
+def _texts(value: Any, index: Literal[False] | list[str] | None, fields: Sequence[str]) -> tuple[str, ...]:
+    if index is False:
+        return ()
+    paths = fields if index is None else index
+    found = [text for path in paths for text in _at(value, path)]
+    return tuple(dict.fromkeys(text for text in found if text.strip()))
+
+
+def _at(value: Any, path: str) -> list[str]:
+    """The texts at a path of LangGraph's syntax; of the whole value, its leaves with their names."""
+    if path in ("", "$"):
+        return ["; ".join(_leaves(value))]
+    return get_text_at_path(value, path)
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[str]:
+    """What a value says, a leaf at a time: for words and vectors brackets and quotes say nothing."""
+    if isinstance(value, dict):
+        for inner, one in value.items():
+            yield from _leaves(one, inner.replace("_", " "))
+    elif isinstance(value, list):
+        for one in value:
+            yield from _leaves(one, name)
+    elif value is not None:
+        text = value if isinstance(value, str) else json.dumps(value)
+        yield f"{name}: {text}" if name else text
+
+
+def as_item(record: MemoryRecord) -> Item:
+    """The item that a memory keeps."""
+    return Item(**_fields(record))
+
+
+def as_hit(record: MemoryRecord, score: float | None) -> SearchItem:
+    """The same as what a search found; without a score it was only listed."""
+    return SearchItem(**_fields(record), score=score)
+
+
+def as_version(version: MemoryRecord, created: MemoryRecord) -> Item:
+    """A former value of an item: `updated_at` is when it was put."""
+    return Item(**{**_fields(version), "created_at": created.created, "updated_at": version.valid_from})
+
+
+def _fields(record: MemoryRecord) -> dict[str, Any]:
+    content = record.content
+    return {
+        "namespace": tuple(content["namespace"]),
+        "key": content["key"],
+        "value": content["value"],
+        "created_at": record.created,
+        "updated_at": changed_at(record),
+    }
+
+
+def fits(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    """Whether a value has what a filter wants: equal fields, or comparisons ($eq $ne $gt $gte $lt $lte).
+
+    A field that is missing, or no number, is neither above nor below anything. Raises
+    InputRefused('store_operator').
+    """
+    return all(_fits(value.get(name), one) for name, one in (wanted or {}).items())
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        if any(name.startswith("$") for name in wanted):
+            return all(_compares(value, name, one) for name, one in wanted.items())
+        return isinstance(value, Mapping) and fits(value, wanted)
+    if isinstance(wanted, (list, tuple)):
+        return isinstance(value, list) and len(value) == len(wanted) and all(map(_fits, value, wanted))
+    return bool(value == wanted)
+
+
+def _compares(value: Any, operator: str, wanted: Any) -> bool:
+    if operator == "$eq":
+        return bool(value == wanted)
+    if operator == "$ne":
+        return bool(value != wanted)
+    if operator not in _ORDER:
+        raise InputRefused("store_operator", operator=repr(operator))
+    try:
+        return _ORDER[operator](float(value), float(wanted))
+    except (TypeError, ValueError):
+        return False
+
+
+def matches(condition: MatchCondition, namespace: Namespace) -> bool:
+    """Whether a namespace begins (`prefix`) or ends (`suffix`) with a path in which `*` is any label."""
+    path = condition.path
+    if len(path) > len(namespace):
+        return False
+    start = 0 if condition.match_type == "prefix" else len(namespace) - len(path)
+    return all(wanted in ("*", label) for label, wanted in zip(namespace[start:], path, strict=False))
+
+
+def listed(
+    namespaces: Sequence[Namespace], conditions: Sequence[MatchCondition], max_depth: int | None
+) -> list[Namespace]:
+    """The namespaces that meet all conditions, cut to `max_depth`, each once and sorted."""
+    found = [one for one in namespaces if all(matches(each, one) for each in conditions)]
+    return sorted({one if max_depth is None else one[:max_depth] for one in found})

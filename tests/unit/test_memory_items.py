@@ -1,0 +1,123 @@
+"""Items of apps live beside a user's memories: apart from them, but exported, checked and forgotten with them."""
+
+from datetime import timedelta
+
+import pytest
+
+from support.engines import memory
+from support.memories import START, Clock, record
+from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.items import PASSING, run_out
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.owners import ItemSpace, item_space, owned, owner_of, stored_space
+from thoughtcycle.memory.records import ITEM, Access, MemoryDraft
+from thoughtcycle.prompts.errors import NotAllowed
+
+__all__ = ["memory"]
+
+ANAS = item_space("ana")
+
+
+def item(key: str, text: str, **more: object) -> MemoryDraft:
+    content = {"namespace": ["ana"], "key": key, "value": {"text": text}, **more}
+    tags = (PASSING,) if "ttl" in more else ()
+    return MemoryDraft(type=ITEM, content=content, key=key, bindings=(text,), tags=("in", *tags))
+
+
+@pytest.mark.spec("BY-5")
+def test_no_text_from_outside_is_somebodys_space() -> None:
+    assert owned("ana") == "ana" and owned(ANAS) is ANAS
+    assert owner_of(ANAS) == owner_of("ana") == "ana"
+    assert stored_space(str(ANAS)) == ANAS and isinstance(stored_space(str(ANAS)), ItemSpace)
+    assert not isinstance(stored_space("ana"), ItemSpace)
+    for name in ("", str(ANAS), ANAS):
+        with pytest.raises(NotAllowed):
+            item_space(name)
+    with pytest.raises(NotAllowed):
+        owned(str(ANAS))
+
+
+@pytest.mark.spec("BY-5", "BY-6")
+async def test_items_are_no_memories(memory: Memory) -> None:
+    await memory.save("ana", [MemoryDraft(content="Gosta de quimeras")])
+    await memory.save(ANAS, [item("k", "quimera"), item("other", "quimera")])
+    assert [hit.record.type for hit in await memory.search("ana", "quimera")] == ["text"]
+    assert [record.type for record in await memory.list("ana")] == ["text"]
+    assert {hit.record.key for hit in await memory.search(ANAS, "quimera")} == {"k", "other"}
+    assert (await memory.keyed(ANAS, ["k", "none"])).keys() == {"k"}
+    assert await memory.keyed("ana", ["k"]) == {} and await memory.keyed(ANAS, []) == {}
+    assert len(await memory.tagged(ANAS, "in")) == 2 == len(await memory.tagged(ANAS, None))
+    assert await memory.tagged(ANAS, "none") == [] and await memory.tags("ana") == []
+    assert await memory.users() == ["ana"]
+    await memory.undo("ana")  # the newest change of the user's: the memory, though the items came later
+    assert await memory.list("ana") == [] and len(await memory.list(ANAS)) == 2
+
+
+@pytest.mark.spec("BY-6")
+async def test_an_item_is_found_by_its_bindings_alone(memory: Memory) -> None:
+    await memory.save(ANAS, [item("k", "quimera")])
+    assert await memory.search(ANAS, "namespace", floor=0.0) == []
+    (found,) = await memory.search(ANAS, "quimera")
+    assert len(found.record.vector_ids) == (memory.model is not None)
+
+
+@pytest.mark.spec("BY-6", "BY-9")
+async def test_what_is_deleted_blots_nothing_out(memory: Memory) -> None:
+    cycle = await memory.record_cycle(
+        "ana", "chat", "Vi uma quimera em Petrópolis.", "Que bom!", at=START, channel="test"
+    )
+    await memory.save(ANAS, [item("k", "quimera em Petrópolis"), item("other", "Petrópolis é fria")])
+    (gone,) = (await memory.keyed(ANAS, ["k"])).values()
+    await memory.hide(ANAS, [gone.id])
+    assert (await memory.conversation("ana", "chat"))[0].message.text == cycle.message.text
+    receipts = await memory.erase_due(timedelta(0))
+    assert [(owner_of(one.user), one.memories, one.left) for one in receipts] == [("ana", 1, ())]
+    assert await memory.prove_erased(ANAS, ["quimera"]) == []
+    (kept,) = (await memory.keyed(ANAS, ["other"])).values()
+    assert kept.bindings == ("Petrópolis é fria",)
+    assert await problems(memory._storage, ANAS) == []
+
+
+@pytest.mark.parametrize(
+    ("ttl", "put", "read", "over"),
+    [
+        (None, 0, None, False),
+        (5, 4, None, False),
+        (5, 5, None, True),
+        (5, 9, 5, True),
+        (5, 9, 4, False),
+        (0, 0, None, True),
+    ],
+)
+@pytest.mark.spec("BY-6")
+def test_an_item_runs_out_after_so_many_minutes(
+    ttl: float | None, put: int, read: int | None, over: bool
+) -> None:
+    content = {"value": {}} if ttl is None else {"value": {}, "ttl": ttl}
+    now = START + timedelta(minutes=put)
+    access = None if read is None else Access(count=1, last=now - timedelta(minutes=read))
+    assert run_out(record(content=content, type=ITEM), access, now) is over
+
+
+@pytest.mark.spec("BY-6")
+async def test_what_ran_out_is_swept(memory: Memory) -> None:
+    await memory.save(ANAS, [item("short", "um", ttl=1), item("long", "dois", ttl=100), item("ever", "três")])
+    clock = memory._clock
+    assert isinstance(clock, Clock)
+    clock.now += timedelta(minutes=2)
+    assert await memory.sweep_items("ana") == 1 and await memory.sweep_items("bia") == 0
+    assert {record.key for record in await memory.list(ANAS)} == {"long", "ever"}
+    assert len(await memory.erase_due(timedelta(days=1))) == 1
+    assert await memory.prove_erased(ANAS, ["um"]) == []
+
+
+@pytest.mark.spec("BY-4")
+async def test_a_user_is_forgotten_with_all_items(memory: Memory) -> None:
+    await memory.save("ana", [MemoryDraft(content="Gosta de quimeras")])
+    for space in (ANAS, item_space("bia")):
+        await memory.save(space, [item("k", "quimera"), item("k", "outra quimera")])
+    assert await memory.doctor("ana") == [] and await memory.users() == ["ana", "bia"]
+    farewell = await memory.forget_user("ana")
+    assert farewell.erased["memories"] == 3 and farewell.left == {}
+    assert await memory.list(ANAS) == [] and len(await memory.list(item_space("bia"))) == 1
+    assert await memory.users() == ["bia"] and await memory.search(ANAS, "quimera") == []

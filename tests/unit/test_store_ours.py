@@ -1,0 +1,220 @@
+"""What our store adds to LangGraph's: owners, history, undo, erasure, items that run out, event loops."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.graph import START as BEGIN
+from langgraph.graph import MessagesState, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import ListNamespacesOp, MatchCondition, PutOp, TTLConfig
+
+from support.memories import Clock, WordEmbedder
+from thoughtcycle.integrations.store import OwnerRule, ThoughtCycleStore
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.owners import item_space
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+
+pytestmark = pytest.mark.spec("BY-6")
+
+FIRST: OwnerRule = lambda namespace: namespace[0]  # noqa: E731
+SECOND: OwnerRule = lambda namespace: namespace[1]  # noqa: E731
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+    async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=WordEmbedder(), clock=Clock()) as opened:
+        yield opened
+
+
+@pytest.mark.spec("BY-5")
+async def test_items_of_one_owner_are_nowhere_in_anothers(memory: Memory) -> None:
+    store = ThoughtCycleStore(memory, owner=FIRST)
+    await store.aput(("ana", "facts"), "k", {"text": "segredo quimera"})
+    await store.aput(("bia", "facts"), "k", {"text": "outra coisa"})
+    assert [item.value["text"] for item in await store.asearch(("bia",), query="segredo quimera")] == [
+        "outra coisa"
+    ]
+    assert await store.alist_namespaces(prefix=("bia",)) == [("bia", "facts")]
+    assert await store.aget(("bia", "ana"), "k") is None
+    assert await store.ahistory(("bia", "facts"), "k") == []
+    await store.adelete(("bia", "facts"), "k")
+    assert await store.aget(("ana", "facts"), "k") is not None
+
+
+NOBODY: list[tuple[OwnerRule, Callable[[ThoughtCycleStore], Any]]] = [
+    (FIRST, lambda store: store.asearch(())),
+    (FIRST, lambda store: store.alist_namespaces()),
+    (FIRST, lambda store: store.alist_namespaces(prefix=("*", "facts"))),
+    (FIRST, lambda store: store.alist_namespaces(suffix=("facts",))),
+    (SECOND, lambda store: store.asearch(("facts",))),
+    (SECOND, lambda store: store.aput(("facts",), "k", {})),
+    (SECOND, lambda store: store.alist_namespaces(prefix=("facts", "*"))),
+    (lambda namespace: " ", lambda store: store.aget(("a",), "k")),
+    (lambda namespace: None, lambda store: store.aget(("a",), "k")),  # type: ignore[arg-type,return-value]
+    (lambda namespace: {"a": "ana"}[namespace[0]], lambda store: store.aget(("b",), "k")),
+    (FIRST, lambda store: store.aget(("a" * 201,), "k")),
+    (FIRST, lambda store: store.aget((str(item_space("ana")),), "k")),
+    (FIRST, lambda store: store.abatch([PutOp(("ana",), "k", {"n": 1}), PutOp((), "k", {})])),
+]
+
+
+@pytest.mark.spec("BY-5")
+async def test_where_no_owner_can_be_told_nothing_is_done(memory: Memory) -> None:
+    for rule, call in NOBODY:
+        with pytest.raises(NotAllowed):
+            await call(ThoughtCycleStore(memory, owner=rule))
+    assert await memory.users() == []
+
+
+async def test_a_prefix_with_wildcards_still_names_its_owner(memory: Memory) -> None:
+    store = ThoughtCycleStore(memory, owner=SECOND)
+    await store.aput(("facts", "ana", "x"), "k", {"n": 1})
+    await store.aput(("facts", "bia", "x"), "k", {"n": 1})
+    asked = ListNamespacesOp((MatchCondition("prefix", ("facts", "ana", "*")),))
+    assert await store.abatch([asked]) == [[("facts", "ana", "x")]]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"n": float("nan")}, {"x": object()}, {"x": {1, 2}}, {"x": "\ud800"}],
+    ids=["nan", "object", "set", "surrogate"],
+)
+async def test_what_is_no_json_is_refused_before_anything_is_put(memory: Memory, value: Any) -> None:
+    store = ThoughtCycleStore(memory, owner="ana")
+    with pytest.raises(InputRefused):
+        await store.abatch([PutOp(("a",), "good", {"n": 1}), PutOp(("a",), "bad", value)])
+    assert await store.asearch(()) == []
+    with pytest.raises(InputRefused):
+        await store.aget(("a\ud800",), "k")
+
+
+@pytest.mark.spec("BY-1", "BY-9")
+async def test_history_undo_and_erasure(memory: Memory) -> None:
+    store = ThoughtCycleStore(memory, owner=FIRST)
+    where = ("ana", "facts")
+    for text in ("mora no Recife", "mora em Olinda", "mora em Natal"):
+        await store.aput(where, "home", {"text": text})
+    old = await store.ahistory(where, "home")
+    assert [item.value["text"] for item in old] == ["mora em Olinda", "mora no Recife"]
+    assert old[0].updated_at > old[1].updated_at
+    undone = await store.aundo(where, "home")
+    assert undone is not None and undone.value["text"] == "mora em Olinda"
+    await store.adelete(where, "home")
+    assert await store.aget(where, "home") is None and await store.asearch(where, query="Olinda") == []
+    await store.aput(where, "home", {"text": "sem casa"})
+    assert await store.aundo(where, "home") is None
+    back = await store.aundo(where, "home")
+    assert back is not None and back.value["text"] == "mora em Olinda"
+    await store.adelete(where, "home")
+    receipt = await store.aerase(where, "home")
+    assert (receipt.user, receipt.left) == ("ana", ()) and receipt.memories
+    for word in ("Recife", "Olinda", "Natal"):
+        assert await memory.prove_erased(item_space("ana"), [word]) == []
+    assert await store.aundo(where, "home") is None and await store.ahistory(where, "home") == []
+    assert (await store.aerase(where, "never")).memories == 0
+
+
+TTLS: list[tuple[TTLConfig | None, dict[str, Any], bool | None, bool]] = [
+    (None, {}, None, True),
+    (None, {"ttl": 10}, None, True),
+    (None, {"ttl": 10}, False, False),
+    (None, {"ttl": None}, None, True),
+    ({"default_ttl": 10}, {}, None, True),
+    ({"default_ttl": 10}, {}, False, False),
+    ({"default_ttl": 10, "refresh_on_read": False}, {}, None, False),
+    ({"default_ttl": 10, "refresh_on_read": False}, {}, True, True),
+    ({"default_ttl": 10}, {"ttl": None}, False, True),
+    ({"default_ttl": 1}, {"ttl": 100}, False, True),
+]
+
+
+@pytest.mark.parametrize("look", ["get", "search"])
+async def test_items_run_out_unless_they_are_read(memory: Memory, look: str) -> None:
+    """Read after six minutes, looked for after twelve."""
+    clock = memory._clock
+    assert isinstance(clock, Clock)
+    for number, (config, put, refresh, there) in enumerate(TTLS):
+        store, where = ThoughtCycleStore(memory, owner="ana", ttl=config), (look, str(number))
+        await store.aput(where, "k", {"n": number}, **put)
+        for _ in range(2):
+            clock.now += timedelta(minutes=6)
+            if look == "get":
+                found = await store.aget(where, "k", refresh_ttl=refresh) is not None
+            else:
+                found = bool(await store.asearch(where, refresh_ttl=refresh))
+        assert found is there, TTLS[number]
+
+
+async def test_what_ran_out_is_erased_by_a_sweep_and_may_be_put_again(memory: Memory) -> None:
+    store = ThoughtCycleStore(memory, owner=FIRST, ttl={"default_ttl": 1})
+    clock = memory._clock
+    assert isinstance(clock, Clock)
+    await store.aput(("ana",), "k", {"text": "quimera"})
+    await store.aput(("bia",), "k", {"text": "fica"}, ttl=None)
+    clock.now += timedelta(minutes=2)
+    assert await store.asearch(("ana",), query="quimera") == []
+    await store.aput(("ana",), "again", {"text": "quimera"})
+    assert (await store.asweep_ttl(), await store.asweep_ttl()) == (1, 0)
+    assert await store.aundo(("ana",), "k") is None
+    assert [item.key for item in await store.asearch(("ana",))] == ["again"]
+    assert await store.aget(("bia",), "k") is not None
+    assert await memory.prove_erased(item_space("bia"), ["quimera"]) == []
+
+
+async def test_blocking_calls_work_from_threads_and_are_refused_on_the_memorys_loop(memory: Memory) -> None:
+    store = ThoughtCycleStore(memory, owner="ana")
+    with pytest.raises(InputRefused):
+        store.put(("a",), "k", {"n": 1})
+    await asyncio.to_thread(store.put, ("a",), "k", {"n": 1})
+    item = await asyncio.to_thread(store.get, ("a",), "k")
+    assert item is not None and item.value == {"n": 1}
+
+    async def elsewhere() -> Any:
+        return await store.aget(("a",), "k")
+
+    assert await asyncio.to_thread(asyncio.run, elsewhere()) == item
+    with pytest.raises(RuntimeError):
+        await asyncio.to_thread(ThoughtCycleStore, memory, owner="ana")
+
+
+def remember(state: MessagesState, runtime: Runtime[None]) -> dict[str, Any]:
+    """A blocking node, as most are written; LangGraph runs it in a thread."""
+    assert runtime.store is not None
+    runtime.store.put(("ana", "said"), str(len(state["messages"])), {"text": state["messages"][-1].text})
+    return {}
+
+
+async def answer(state: MessagesState, runtime: Runtime[None]) -> dict[str, Any]:
+    assert runtime.store is not None
+    found = await runtime.store.asearch(("ana",), query=state["messages"][-1].text, limit=1)
+    return {"messages": [AIMessage(found[0].value["text"])]}
+
+
+def builder() -> StateGraph[MessagesState]:
+    graph = StateGraph(MessagesState)
+    graph.add_node("remember", remember)
+    graph.add_node("answer", answer)
+    graph.add_edge(BEGIN, "remember")
+    graph.add_edge("remember", "answer")
+    return graph
+
+
+async def test_a_graph_uses_it_as_any_store(memory: Memory) -> None:
+    graph = builder().compile(store=ThoughtCycleStore(memory, owner=FIRST))
+    done = await graph.ainvoke({"messages": [("user", "gosto de quimeras")]})
+    assert done["messages"][-1].text == "gosto de quimeras"
+
+
+def test_a_blocking_app_uses_it_as_any_store(tmp_path: Path) -> None:
+    opening = Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=None)
+    with ThoughtCycleStore.open(opening, owner=FIRST) as store:
+        graph = StateGraph(MessagesState).add_node("remember", remember).add_edge(BEGIN, "remember")
+        graph.compile(store=store).invoke({"messages": [("user", "gosto de quimeras")]})
+        assert [item.value["text"] for item in store.search(("ana",))] == ["gosto de quimeras"]
+        assert (store.history(("ana",), "k"), store.undo(("ana",), "k"), store.sweep_ttl()) == ([], None, 0)
+        assert store.erase(("ana", "said"), "1").memories == 1 and store.search(("ana",)) == []
