@@ -29,6 +29,7 @@ from thoughtcycle.nodes.formation.state import (
 )
 from thoughtcycle.nodes.formation.summarise import summarise
 from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.nodes.sealing import sealed
 from thoughtcycle.nodes.services import Provider, Services, lent
 from thoughtcycle.prompts.loader import Language
 
@@ -65,7 +66,9 @@ def builder(provide: Provider) -> Builder:
 
     def node(step: Step) -> Node:
         async def run(state: FormationState, *, runtime: Runtime[Context]) -> FormationUpdate:
-            return await step(open_forming(state, runtime, await provide()))
+            services = await provide()
+            with sealed(runtime, services):
+                return await step(open_forming(state, runtime, services))
 
         return run
 

@@ -18,6 +18,7 @@ from thoughtcycle.nodes.garden.merge import merge
 from thoughtcycle.nodes.garden.state import GardenInput, GardenOutput, GardenState, GardenUpdate
 from thoughtcycle.nodes.garden.tending import Garden, open_garden
 from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.nodes.sealing import sealed
 from thoughtcycle.nodes.services import Provider, Services, lent
 from thoughtcycle.prompts.loader import Language
 
@@ -44,7 +45,9 @@ def builder(provide: Provider) -> Builder:
 
     def node(step: Step) -> Node:
         async def run(state: GardenState, *, runtime: Runtime[Context]) -> GardenUpdate:
-            return await step(open_garden(state, runtime, await provide()))
+            services = await provide()
+            with sealed(runtime, services):
+                return await step(open_garden(state, runtime, services))
 
         return run
 

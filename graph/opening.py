@@ -45,9 +45,10 @@ async def open_services(
             memory,
             mind,
             settings.limits,
-            settings.user,
+            None if settings.auth.on else settings.user,
             settings.language or "pt",
             time_zone=settings.time_zone,
+            public=settings.auth.on,
         )
         yield services, checkpointer
 

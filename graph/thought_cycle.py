@@ -23,6 +23,7 @@ from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.recall import recall
 from thoughtcycle.nodes.remember import remember
 from thoughtcycle.nodes.router import router
+from thoughtcycle.nodes.sealing import sealed
 from thoughtcycle.nodes.services import Provider, Services, lent
 from thoughtcycle.nodes.state import InputState, OutputState, State, StateUpdate
 from thoughtcycle.nodes.turn import open_turn
@@ -56,7 +57,7 @@ def builder(provide: Provider, *, actions: Registry | None = None, context: Cont
     def node(step: Step) -> Node:
         async def run(state: State, *, runtime: Runtime[Context]) -> StateUpdate:
             services = await provide()
-            with refusals_told(runtime.stream_writer, services.language):
+            with sealed(runtime, services), refusals_told(runtime.stream_writer, services.language):
                 return await guarded(step, open_turn(state, runtime, services, context))
 
         return run

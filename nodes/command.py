@@ -91,7 +91,7 @@ async def _refuse(turn: Turn, failure: ThoughtcycleError) -> StateUpdate:
     failure = known_outage(turn, failure)
     asked = turn.context.language
     language: Language = "pt" if asked == "pt" else "en" if asked == "en" else turn.language
-    said = await speak(failure.text(language), chat_history=False)
+    said = await speak(turn.line(failure, language), chat_history=False)
     came = takewhile(lambda message: not enveloped(message), reversed(turn.state["messages"]))
     unusable = came if isinstance(failure, InputRefused) else ()
     gone = [RemoveMessage(id=message.id) for message in unusable if message.id]

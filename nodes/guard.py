@@ -43,5 +43,5 @@ async def guarded(step: Step, turn: Turn) -> StateUpdate:
         log.warning("turn ended: %s", failure.code)
         if turn.state.get("failure"):
             return {"next_action": REMEMBER}
-        said = await speak(failure.text(turn.language), chat_history=False)
+        said = await speak(turn.line(failure), chat_history=False)
         return {"messages": [said], "failure": failure.code, "next_action": REMEMBER}

@@ -25,6 +25,8 @@ class Services:
     clock: Callable[[], datetime] = utc_now
     time_zone: str = "UTC"
     """Of users who have set none, where the run names none either."""
+    public: bool = False
+    """Whether strangers call: failures then name no address, file, model or setting."""
 
 
 Provider = Callable[[], Awaitable[Services]]

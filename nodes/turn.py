@@ -22,7 +22,7 @@ from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.run import Run
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.nodes.state import State
-from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
+from thoughtcycle.prompts.errors import NotAllowed, StorageFailed, ThoughtcycleError, for_strangers
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
 log = logging.getLogger(__name__)
@@ -66,6 +66,11 @@ class Turn(Run):
         """The message's own time in the user's time zone, settled by the first step."""
         zone = self.context.time_zone or self.state.get("time_zone") or self.services.time_zone
         return self.at.astimezone(ZoneInfo(zone))
+
+    def line(self, failure: ThoughtcycleError, language: Language | None = None) -> str:
+        """The failure as this user may read it."""
+        shown = for_strangers(failure) if self.services.public else failure
+        return shown.text(language or self.language)
 
     def require_memory(self) -> None:
         """Raises StorageFailed('memory_away') while memory cannot be read."""

@@ -5,7 +5,8 @@ ThoughtcycleError
 ├── NotAuthenticated    the caller did not prove who they are (no token, expired, forged …)
 ├── NotAllowed          no user, somebody else's chat, an id that was never recalled
 ├── StorageFailed       the database said no (locked, full, read-only, corrupt, newer schema)
-└── ModelFailed         the model said no (key, address, limit, time-out, cut stream, bad answer)
+├── ModelFailed         the model said no (key, address, limit, time-out, cut stream, bad answer)
+└── Unexpected          a fault of ours, of which strangers read no more than that
 """
 
 from thoughtcycle.prompts.loader import Language, texts
@@ -48,3 +49,19 @@ class StorageFailed(ThoughtcycleError):
 
 class ModelFailed(ThoughtcycleError):
     """The model or the embedding service did not give a usable answer."""
+
+
+class Unexpected(ThoughtcycleError):
+    """Something that should not have happened did; the log has what it was."""
+
+
+def for_strangers(error: ThoughtcycleError) -> ThoughtcycleError:
+    """The error as those may read it who do not run the deployment.
+
+    Those of database and model name addresses, files, models and settings; without values they name nothing.
+    """
+    if isinstance(error, StorageFailed) and error.values:
+        return StorageFailed("storage_trouble")
+    if isinstance(error, ModelFailed) and error.values:
+        return ModelFailed("model_trouble")
+    return error

@@ -42,6 +42,14 @@ def nobody_else(_: str) -> bool:
     return False
 
 
+STATUS = {"auth_local_only": 403, "auth_other_site": 403, "auth_unavailable": 503}
+
+
+def status_of(refusal: NotAuthenticated) -> int:
+    """The HTTP status that says it: 401 where another proof would help."""
+    return STATUS.get(refusal.code, 401)
+
+
 class Authenticator:
     """Tells the caller of a request by its headers."""
 
@@ -54,10 +62,10 @@ class Authenticator:
     def of(cls, settings: Settings) -> "Authenticator":
         """The authenticator of these settings; one log line says when nobody has to prove anything."""
         auth = settings.auth
-        local_user = settings.user or login_name()
         if not auth.on:
-            log.warning("authentication is off: whoever is on this computer is the user %r", local_user)
-        return cls(auth, local_user, PublishedKeys(auth.jwks_url) if auth.jwks_url else None)
+            log.warning("authentication is off: this computer alone is answered, no proof is asked")
+        published = PublishedKeys(auth.jwks_url) if auth.jwks_url else None
+        return cls(auth, settings.user or login_name(), published)
 
     @property
     def on(self) -> bool:

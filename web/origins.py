@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 """What a proxy adds: behind it stands somebody who is not on this computer."""
 
+STUDIO = "smith.langchain.com"
+
 
 def is_loopback(host: str) -> bool:
     """Whether that name or address reaches this computer only."""
@@ -37,3 +39,11 @@ def foreign_origin(headers: Mapping[str, str]) -> str | None:
     if origin is None or urlsplit(origin).netloc == headers.get("host"):
         return None
     return origin
+
+
+def is_studio(origin: str) -> bool:
+    """Whether pages of that origin are LangGraph Studio, or a client on this computer."""
+    parts = urlsplit(origin)
+    host = parts.hostname or ""
+    studio = parts.scheme == "https" and (host == STUDIO or host.endswith(f".{STUDIO}"))
+    return studio or (parts.scheme in ("http", "https") and is_loopback(host))

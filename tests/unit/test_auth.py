@@ -216,7 +216,7 @@ async def test_without_authentication_only_this_computer(
 ) -> None:
     authenticator = Authenticator.of(Settings(user="ana"))
     assert [record.message for record in caplog.records] == [
-        "authentication is off: whoever is on this computer is the user 'ana'"
+        "authentication is off: this computer alone is answered, no proof is asked"
     ]
     if expected is None:
         assert await authenticator.caller(headers, peer) == Caller("ana", "local")
