@@ -1,8 +1,8 @@
 """What upkeep makes of a memory as time passes: priority, archive, and who might say the same (pure)."""
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import combinations
 from math import log
@@ -69,56 +69,44 @@ def priority_by_use(record: MemoryRecord, access: Access | None, now: datetime) 
     return wanted if abs(wanted - record.priority) >= STEP else None
 
 
-@dataclass(frozen=True)
-class Sketch:
-    """What is kept of a memory while all are looked at: enough to see who might say the same."""
-
-    id: str
-    words: frozenset[int]
-    """Its content words, as numbers."""
-
-
 class Sketches:
-    """The content words of many memories, in little room."""
+    """The content words of many memories as numbers: enough to see who might say the same."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._counts: Counter[int] = Counter()
-        self._all: list[Sketch] = []
+        self._ids: list[str] = []
+        self._words: list[array[int]] = []
+        """Of each memory, each once."""
 
-    def add(self, record: MemoryRecord) -> None:
-        """Takes a memory in; what is no plain text, or longer than a fact, is compared with nothing."""
-        words = frozenset(
-            self._numbers.setdefault(term[0], len(self._numbers)) for term in terms(record.text[:400])
-        )
-        if record.type == "text" and 0 < len(words) <= 30:
-            self._counts.update(words)
-            self._all.append(Sketch(record.id, words))
+    def add(self, records: Iterable[MemoryRecord]) -> None:
+        """Takes memories in; what is no plain text, or longer than a fact, is compared with nothing."""
+        numbers = self._numbers
+        for record in records:
+            if record.type != "text":
+                continue
+            words = {numbers.setdefault(term[0], len(numbers)) for term in terms(record.text[:400])}
+            if 0 < len(words) <= 30:
+                self._counts.update(words)
+                self._ids.append(record.id)
+                self._words.append(array("L", words))
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Memories that share a rare word and at least half the words of the shorter one, each pair once."""
-        blocks: defaultdict[int, list[Sketch]] = defaultdict(list)
-        for sketch in self._all:
-            for word in sorted(sketch.words, key=lambda word: (self._counts[word], word))[:RAREST]:
-                blocks[word].append(sketch)
-        seen: set[tuple[str, str]] = set()
-        for block in blocks.values():
-            if len(block) > BLOCK:
-                continue
-            for one, other in combinations(block, 2):
-                pair = (one.id, other.id)
-                if pair not in seen and _alike(one.words, other.words):
-                    seen.add(pair)
-                    yield pair
+        seen: set[tuple[int, int]] = set()
+        for block in self._blocks():
+            words = [(place, frozenset(self._words[place])) for place in block]
+            for (one, mine), (other, theirs) in combinations(words, 2):
+                alike = 2 * len(mine & theirs) >= min(len(mine), len(theirs))
+                if alike and (one, other) not in seen:
+                    seen.add((one, other))
+                    yield self._ids[one], self._ids[other]
 
-
-def _alike(one: frozenset[int], other: frozenset[int]) -> bool:
-    return 2 * len(one & other) >= min(len(one), len(other))
-
-
-def by_words(records: Iterable[MemoryRecord]) -> Sketches:
-    """The sketches of these memories."""
-    found = Sketches()
-    for record in records:
-        found.add(record)
-    return found
+    def _blocks(self) -> Iterator[list[int]]:
+        """Places of memories of which a word is one of the rarest, in their order; where there are a few."""
+        counts, blocks = self._counts, defaultdict[int, list[int]](list)
+        for place, words in enumerate(self._words):
+            for word in sorted(words, key=lambda word: (counts[word], word))[:RAREST]:
+                if counts[word] > 1:
+                    blocks[word].append(place)
+        return (block for block in blocks.values() if len(block) <= BLOCK)

@@ -223,10 +223,10 @@ class MemoryDraft(Frozen):
 class MemoryRecord(Frozen):
     """A memory document (TC-15); stored names are `_id`, `memoriesId`, `vectorIds`."""
 
-    model_config = ConfigDict(ser_json_inf_nan="constants")
+    model_config = ConfigDict(ser_json_inf_nan="constants", validate_by_name=True, validate_by_alias=True)
 
-    id: str = Field(serialization_alias="_id")
-    space: str = Field(serialization_alias="memoriesId")
+    id: str = Field(validation_alias="_id", serialization_alias="_id")
+    space: str = Field(validation_alias="memoriesId", serialization_alias="memoriesId")
     """The memory space: the user's id."""
     revision: int
     """Number of the journal row that made this version; guards against blind overwrites."""
@@ -237,7 +237,9 @@ class MemoryRecord(Frozen):
     key: str | None = None
     bindings: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    vector_ids: tuple[str, ...] = Field(default=(), serialization_alias="vectorIds")
+    vector_ids: tuple[str, ...] = Field(
+        default=(), validation_alias="vectorIds", serialization_alias="vectorIds"
+    )
     importance: int | None = None
     """0–100, judged once and immutable; None: never judged."""
     weight: float = 1.0

@@ -1,11 +1,13 @@
 """What the garden asks of the engine: pages of what is active, and its changes, many in one go."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from thoughtcycle.memory.changes import archived, corrected
 from thoughtcycle.memory.embedder import packed
 from thoughtcycle.memory.engine import owned
+from thoughtcycle.memory.merging import merged
 from thoughtcycle.memory.owners import owner_of
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.memory.searching import Searching
@@ -20,47 +22,101 @@ class Tending(Searching):
     async def pages(self, user: str, *, size: int = PAGE) -> AsyncIterator[list[MemoryRecord]]:
         """All active memories, those changed longest ago first, a page at a time.
 
-        What changes on the way comes again at the end, once; whoever changes what it sees has to bear that.
+        What changes on the way is not shown again.
         """
         rows = await self._storage.journal(owned(user), limit=1)
         last, after = rows[0].number if rows else 0, 0
-        while after < last and (page := await self._storage.page(user, after=after, limit=size)):
-            yield [record for record in page if record.status == "active" and record.revision <= last]
-            after = page[-1].revision
+        while after < last:
+            page = await self._storage.page(user, after=after, limit=size, status="active")
+            if shown := [record for record in page if record.revision <= last]:
+                yield shown
+            after = page[-1].revision if page else last
 
     async def users(self) -> list[str]:
         """Everybody of whom anything is kept: for those who look after the database, never for a user."""
         return sorted({owner_of(space) for space in await self._storage.users()})
 
-    async def prioritise(self, user: str, priorities: Mapping[str, float]) -> int:
-        """Moves priorities (id → 1…10), all or none; how many moved. What is no longer active stays."""
+    async def prioritise(
+        self, user: str, priorities: Mapping[str, float], *, seen: Iterable[MemoryRecord] = ()
+    ) -> int:
+        """Moves priorities (id → 1…10), all or none; how many moved. What is no longer active stays.
+
+        `seen`: these memories as they were read; they are read again only if one has changed since.
+        """
+        read = self._as_seen(owned(user), list(priorities), seen)
 
         async def plan() -> tuple[Sequence[Write], None]:
-            records = await self._storage.records(user, list(priorities))
             at = self._clock()
+            moving = [(record, {"priority": priorities[record.id]}) for record in await read()]
             return [
-                Write(moved, "prioritise", at, before=record)
-                for record in records
-                if record.status == "active"
-                and (moved := record.model_copy(update={"priority": priorities[record.id]})) != record
+                Write(record.model_copy(update=fields), "prioritise", at, before=record)
+                for record, fields in moving
+                if record.status == "active" and record.priority != fields["priority"]
             ], None
 
-        stored, _ = await self._change(owned(user), plan)
+        stored, _ = await self._change(user, plan)
         return len(stored)
 
-    async def put_aside(self, user: str, ids: Sequence[str], still: Callable[[MemoryRecord], bool]) -> int:
+    async def put_aside(
+        self,
+        user: str,
+        ids: Sequence[str],
+        still: Callable[[MemoryRecord], bool],
+        *,
+        seen: Iterable[MemoryRecord] = (),
+    ) -> int:
         """Archives those of these memories that are active and `still` to be archived as they are now.
 
-        All in one go; how many there were. One that was said again or pinned meanwhile stays.
+        All in one go; how many there were. One that was said again or pinned meanwhile stays. `seen` as in
+        `prioritise`.
         """
+        read = self._as_seen(owned(user), ids, seen)
 
         async def plan() -> tuple[Sequence[Write], None]:
-            records = await self._storage.records(user, list(ids))
-            going = [record for record in records if record.status == "active" and still(record)]
+            going = [record for record in await read() if record.status == "active" and still(record)]
             return archived(going, at=self._clock(), cycle=None), None
 
-        stored, _ = await self._change(owned(user), plan)
+        stored, _ = await self._change(user, plan)
         return len(stored)
+
+    async def merge_all(
+        self,
+        user: str,
+        pairs: Mapping[str, str],
+        still: Callable[[MemoryRecord, MemoryRecord], bool],
+    ) -> int:
+        """Merges pairs (the one to end → the one to keep) as `merge` does, in one go; how many there were.
+
+        A memory may be in one pair only. Pairs that are no longer active, or not `still` to be merged as they
+        are now, stay two.
+        """
+        ids = [*pairs, *pairs.values()]
+
+        async def plan() -> tuple[Sequence[Write], int]:
+            records = {record.id: record for record in await self._storage.records(user, ids)}
+            due = [
+                (kept, ended)
+                for other, keep in pairs.items()
+                if (kept := records.get(keep)) is not None
+                and (ended := records.get(other)) is not None
+                and kept.status == ended.status == "active"
+                and still(kept, ended)
+            ]
+            return await self._merging(user, due), len(due)
+
+        _, count = await self._change(owned(user), plan)
+        return count
+
+    async def _merging(self, user: str, due: Sequence[tuple[MemoryRecord, MemoryRecord]]) -> list[Write]:
+        """The writes that merge each second one into the first."""
+        keys = await self._keys([record for pair in due for record in pair], {})
+        former: defaultdict[str, list[MemoryRecord]] = defaultdict(list)
+        for version in await self._storage.versions(user, [ended.id for _, ended in due]):
+            former[version.current or ""].append(version)
+        at = self._clock()
+        return [
+            write for kept, ended in due for write in merged(kept, ended, former[ended.id], keys, at, None)
+        ]
 
     async def condense(self, user: str, id: str, content: str, *, was: str) -> MemoryRecord:
         """Says an active memory in fewer words, in place; the journal keeps the longer ones.
@@ -84,3 +140,17 @@ class Tending(Searching):
 
         stored, before = await self._change(owned(user), plan)
         return stored.get(before.id, before)
+
+    def _as_seen(
+        self, user: str, ids: Sequence[str], seen: Iterable[MemoryRecord]
+    ) -> Callable[[], Awaitable[list[MemoryRecord]]]:
+        """Gives what was seen the first time, and reads these memories when that proves to be out of date."""
+        wanted = set(ids)
+        known = [record for record in seen if record.id in wanted]
+
+        async def read() -> list[MemoryRecord]:
+            nonlocal known
+            found, known = known, []
+            return found or await self._storage.records(user, ids)
+
+        return read

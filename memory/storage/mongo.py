@@ -218,8 +218,10 @@ class MongoStorage(Storage):
     async def cycles(self, user: str, ids: Sequence[str]) -> list[Cycle]:
         return await self._run(mongo_users.cycles(self._db, user, ids))
 
-    async def page(self, space: str, *, after: int, limit: int) -> list[MemoryRecord]:
-        return await self._run(mongo_users.page(self._db, space, after, limit))
+    async def page(
+        self, space: str, *, after: int, limit: int, status: Status | None = None
+    ) -> list[MemoryRecord]:
+        return await self._run(mongo_users.page(self._db, space, after, limit, status))
 
     async def changes(self, space: str, *, after: int, limit: int) -> list[JournalEntry]:
         return await self._run(mongo_users.changes(self._db, space, after, limit))

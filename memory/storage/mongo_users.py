@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord
+from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord, Status
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES, PROVISIONAL
 from thoughtcycle.memory.storage.mongo_documents import escaped, journal_record, memory_record
@@ -32,10 +32,11 @@ async def cycles(db: Database, user: str, ids: Sequence[str]) -> list[Cycle]:
     return [found[id] for id in dict.fromkeys(wanted) if id in found]
 
 
-async def page(db: Database, space: str, after: int, limit: int) -> list[MemoryRecord]:
+async def page(db: Database, space: str, after: int, limit: int, status: Status | None) -> list[MemoryRecord]:
     """See WholeUser.page."""
     await MEMORIES.settled(db, space)
-    query = {"memoriesId": escaped(space), "revision": {"$gt": after}, "status": {"$ne": PROVISIONAL}}
+    shown = {"$ne": PROVISIONAL} if status is None else status
+    query = {"memoriesId": escaped(space), "revision": {"$gt": after}, "status": shown}
     found = await db.memories.find(query).sort("revision", 1).limit(limit).to_list()
     return [memory_record(document) for document in found]
 

@@ -206,8 +206,10 @@ class SqliteStorage(OneThread, Storage):
     async def cycles(self, user: str, ids: Sequence[str]) -> list[Cycle]:
         return await self._read(sqlite_users.cycles, user, ids)
 
-    async def page(self, space: str, *, after: int, limit: int) -> list[MemoryRecord]:
-        return await self._read(sqlite_users.page, space, after, limit)
+    async def page(
+        self, space: str, *, after: int, limit: int, status: Status | None = None
+    ) -> list[MemoryRecord]:
+        return await self._read(sqlite_users.page, space, after, limit, status)
 
     async def changes(self, space: str, *, after: int, limit: int) -> list[JournalEntry]:
         return await self._read(sqlite_users.changes, space, after, limit)

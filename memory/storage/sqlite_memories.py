@@ -25,7 +25,7 @@ T = TypeVar("T")
 _CHUNK = 500
 _COLUMNS = ("space", "revision", "status", "key", "identity", "cycle", "current", "document", "id")
 _INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-_UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in _COLUMNS[:-1])} WHERE id = ?"
+_STANDING = f"SELECT {', '.join(_COLUMNS[:-2])} FROM memories WHERE id = ?"
 _VECTOR = "id, space, nosqlId, text, model, data"
 _JOURNAL = "space, number, at, op, memory, cycle, before, undoes"
 
@@ -66,16 +66,26 @@ def save(
 def _put(db: sqlite3.Connection, space: str, record: MemoryRecord, before: MemoryRecord | None) -> None:
     if record.space != space:
         raise ValueError(f"memory {record.id!r} is of another space")
-    if before is not None:  # of a new one the unique id tells
-        found = db.execute("SELECT space, revision FROM memories WHERE id = ?", (record.id,)).fetchone()
-        if found != (space, before.revision):
-            raise Conflict
     fields = (record.revision, record.status, record.key, identity_of(record), record.source.cycle)
     row = (space, *fields, record.current, dumps(record), record.id)
     try:
-        db.execute(_INSERT if before is None else _UPDATE, row)
+        if before is None:  # of a new one the unique id tells
+            db.execute(_INSERT, row)
+        else:
+            _update(db, row, before.revision)
     except sqlite3.IntegrityError as error:
         raise Conflict from error
+
+
+def _update(db: sqlite3.Connection, row: Sequence[Any], revision: int) -> None:
+    """Writes the columns that change: each one named would be put into its indexes anew."""
+    stood = db.execute(_STANDING, row[-1:]).fetchone()
+    if stood is None or stood[:2] != (row[0], revision):
+        raise Conflict
+    changed = [(name, now) for name, now, was in zip(_COLUMNS, row, stood, strict=False) if now != was]
+    changed.append(("document", row[-2]))
+    names = ", ".join(f"{name} = ?" for name, _ in changed)
+    db.execute(f"UPDATE memories SET {names} WHERE id = ?", (*(now for _, now in changed), row[-1]))
 
 
 def _put_vectors(

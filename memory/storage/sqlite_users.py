@@ -10,6 +10,9 @@ from thoughtcycle.memory.storage.documents import loads
 from thoughtcycle.memory.storage.sqlite_memories import journal_rows
 
 _CHUNK = 500
+_PAGE_OF_STATUS = (
+    "SELECT document FROM memories WHERE space = ? AND status = ? AND revision > ? ORDER BY revision LIMIT ?"
+)
 _OF_STATUS = (
     "SELECT * FROM (SELECT revision, rowid AS place FROM memories "
     "WHERE space = ? AND status = ? AND revision > ? ORDER BY revision LIMIT ?)"
@@ -49,10 +52,15 @@ def cycles(db: sqlite3.Connection, user: str, ids: Sequence[str]) -> list[Cycle]
     return [found[id] for id in dict.fromkeys(ids) if id in found]
 
 
-def page(db: sqlite3.Connection, space: str, after: int, limit: int) -> list[MemoryRecord]:
+def page(
+    db: sqlite3.Connection, space: str, after: int, limit: int, status: Status | None
+) -> list[MemoryRecord]:
     """See WholeUser.page. Each status has its own order in the index; they are merged."""
-    values = [value for status in get_args(Status) for value in (space, status, after, limit)]
-    rows = db.execute(_PAGE, (*values, limit))
+    if status is not None:
+        rows = db.execute(_PAGE_OF_STATUS, (space, status, after, limit))
+    else:
+        values = [value for status in get_args(Status) for value in (space, status, after, limit)]
+        rows = db.execute(_PAGE, (*values, limit))
     return [loads(row[0]) for row in rows]
 
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord
+from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord, Status
 
 
 class WholeUser(ABC):
@@ -18,8 +18,10 @@ class WholeUser(ABC):
         """Cycles with these ids, open ones too, in this order; unknown ids are left out."""
 
     @abstractmethod
-    async def page(self, space: str, *, after: int, limit: int) -> list[MemoryRecord]:
-        """Documents of every status whose revision is above `after`, by revision.
+    async def page(
+        self, space: str, *, after: int, limit: int, status: Status | None = None
+    ) -> list[MemoryRecord]:
+        """Documents of this status (None: of every one) whose revision is above `after`, by revision.
 
         One that changes between two pages comes again, as it is then.
         """

@@ -30,8 +30,8 @@ async def _tend(garden: Garden, page: list[MemoryRecord], aside: Log, moved: Log
     if garden.dry:
         return
     if priorities:
-        await memory.prioritise(user, priorities)
+        await memory.prioritise(user, priorities, seen=page)
     if gone:
         await memory.put_aside(
-            user, gone, lambda record: past_its_time(record, used.get(record.id), now) is not None
+            user, gone, lambda record: past_its_time(record, used.get(record.id), now) is not None, seen=page
         )

@@ -21,9 +21,10 @@ async def condense(garden: Garden) -> GardenUpdate:
     """Plain text only; numbers, dates, names and negations stay, and the journal keeps every word."""
     log = Log("condense")
     async for page in garden.memory.pages(garden.user):
-        used = await garden.memory.accesses(garden.user, [record.id for record in page])
-        for record in page:
-            if not _long(record) or garden.now - last_use(record, used.get(record.id)) < OLD:
+        long = [record for record in page if _long(record)]
+        used = await garden.memory.accesses(garden.user, [record.id for record in long]) if long else {}
+        for record in long:
+            if garden.now - last_use(record, used.get(record.id)) < OLD:
                 continue
             shorter = await asyncio.to_thread(condensed, record.text)
             if shorter is None:

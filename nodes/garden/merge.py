@@ -1,30 +1,35 @@
 """Semantic compression: of memories that say the same in other words the broader one stays (LM-11, HM-6)."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import TypeAlias
 
 from thoughtcycle.memory.gardening import Sketches
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.mind.language.reconciling import Told, reconcile
 from thoughtcycle.nodes.garden.state import GardenUpdate
-from thoughtcycle.nodes.garden.tending import Garden, Log, told, unless_gone
+from thoughtcycle.nodes.garden.tending import Garden, Log, told
 from thoughtcycle.prompts.loader import Language
 
 TOGETHER = 250
 """Pairs whose memories are read in one go."""
+AT_ONCE = 100
+"""Pairs merged in one go."""
+
+Pair: TypeAlias = tuple[MemoryRecord, MemoryRecord]
+"""The one to keep first, once that is decided."""
 
 
 async def merge(garden: Garden) -> GardenUpdate:
     """Pairs are found by rare words that they share, and decided by rules, never by likeness alone."""
     sketches = Sketches()
     async for page in garden.memory.pages(garden.user):
-        for record in page:
-            sketches.add(record)
+        await asyncio.to_thread(sketches.add, page)
     log = Log("merge")
     pairs, ended = sketches.pairs(), set[str]()
-    while some := list(islice(pairs, TOGETHER)):
+    while some := await asyncio.to_thread(lambda: list(islice(pairs, TOGETHER))):
         await _decide(garden, some, ended, log)
     return told([log])
 
@@ -33,18 +38,29 @@ async def _decide(garden: Garden, pairs: list[tuple[str, str]], ended: set[str],
     ids = list(dict.fromkeys(id for pair in pairs for id in pair))
     records = {record.id: record for record in await garden.memory.active(garden.user, ids)}
     both = [(records[one], records[other]) for one, other in pairs if one in records and other in records]
+    due: list[Pair] = []
     for keep, other in await asyncio.to_thread(same, both, garden.services.language):
         if keep.id in ended or other.id in ended:
             continue
         ended.add(other.id)
         log.add(other, "same", keep.text)
-        if not garden.dry:
-            await _one(garden, keep, other)
+        due.append((keep, other))
+    while due and not garden.dry:
+        now, due = apart(due)
+        await _write(garden, now)
 
 
-def same(
-    pairs: Iterable[tuple[MemoryRecord, MemoryRecord]], language: Language
-) -> list[tuple[MemoryRecord, MemoryRecord]]:
+def apart(pairs: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Of pairs in their order, the first of each memory, which can be merged in one go, and the others."""
+    first, later, taken = list[Pair](), list[Pair](), set[str]()
+    for pair in pairs:
+        ids = {record.id for record in pair}
+        (later if taken & ids or len(first) == AT_ONCE else first).append(pair)
+        taken |= ids
+    return first, later
+
+
+def same(pairs: Iterable[Pair], language: Language) -> list[Pair]:
     """Those of `pairs` that say the same, the one to keep first; pinned is kept before broader."""
     found = []
     for one, other in pairs:
@@ -62,12 +78,11 @@ def _told(record: MemoryRecord) -> Told:
     return Told(record.text, kind=record.kind, key=record.key, id=record.id)
 
 
-async def _one(garden: Garden, keep: MemoryRecord, other: MemoryRecord) -> None:
-    """Merges the two, unless one of them went meanwhile, or says something else, or was pinned."""
+async def _write(garden: Garden, pairs: Sequence[Pair]) -> None:
+    """Merges pairs, those aside of which one went meanwhile, or says something else, or was pinned."""
+    seen = {record.id: (record.content, record.pinned) for pair in pairs for record in pair}
 
-    def still(one: MemoryRecord, two: MemoryRecord) -> bool:
-        pairs = ((one, keep), (two, other))
-        return all((now.content, now.pinned) == (seen.content, seen.pinned) for now, seen in pairs)
+    def still(*pair: MemoryRecord) -> bool:
+        return all((now.content, now.pinned) == seen[now.id] for now in pair)
 
-    with unless_gone():
-        await garden.memory.merge(garden.user, keep.id, other.id, still=still)
+    await garden.memory.merge_all(garden.user, {other.id: keep.id for keep, other in pairs}, still)

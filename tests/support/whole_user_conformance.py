@@ -32,6 +32,8 @@ class WholeUserConformance:
         (changed,) = await storage.commit("ana", [change(stored[0], status="hidden")])
         assert await storage.page("ana", after=0, limit=2) == stored[1:]
         assert await storage.page("ana", after=3, limit=2) == [changed]
+        assert await storage.page("ana", after=1, limit=9, status="active") == stored[1:]
+        assert await storage.page("ana", after=2, limit=1, status="active") == stored[2:]
         assert [row.number for row in await storage.changes("ana", after=1, limit=2)] == [2, 3]
         assert await storage.changes("ana", after=4, limit=2) == []
 

@@ -7,9 +7,10 @@ import pytest
 
 from support.engines import memory
 from support.memories import START, record
-from thoughtcycle.memory.gardening import by_words, past_its_time, priority_by_use
+from thoughtcycle.memory.gardening import Sketches, past_its_time, priority_by_use
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Access, MemoryDraft, MemoryRecord
+from thoughtcycle.nodes.garden.merge import apart
 from thoughtcycle.prompts.errors import InputRefused
 
 __all__ = ["memory"]
@@ -76,7 +77,8 @@ def test_use_raises_a_priority_and_time_lowers_it(
 def test_sketches_pair_what_shares_rare_words_only() -> None:
     texts = ["odeia coentro na comida", "não gosta de coentro", "mora em Recife", "trabalha em Recife"]
     texts += [f"gosta de filme {number}" for number in range(40)]
-    found = by_words(kept(id=str(place), content=text) for place, text in enumerate(texts))
+    found = Sketches()
+    found.add(kept(id=str(place), content=text) for place, text in enumerate(texts))
     pairs = {tuple(sorted(map(int, pair))) for pair in found.pairs()}
     assert (0, 1) in pairs and (2, 3) in pairs
     assert len(pairs) < 10, "a word that many share pairs nothing"
@@ -123,3 +125,37 @@ async def test_an_old_memory_is_said_in_fewer_words_and_again_in_full(memory: Me
     await memory.archive("ana", [short.id])
     with pytest.raises(InputRefused):
         await memory.condense("ana", short.id, "nada", was="5 barcos")
+
+
+@pytest.mark.spec("LM-11")
+async def test_pairs_merge_in_one_go_and_each_can_be_taken_apart(memory: Memory) -> None:
+    ids = await save(memory, 8)
+    await memory.hide("ana", [ids[7]])
+    pairs = {ids[1]: ids[0], ids[3]: ids[2], ids[5]: ids[4], ids[7]: ids[6]}
+    assert await memory.merge_all("ana", pairs, lambda keep, other: keep.id != ids[2]) == 2
+    assert {record.id for record in await memory.list("ana")} == {ids[place] for place in (0, 2, 3, 4, 6)}
+    assert await memory.merge_all("ana", pairs, lambda keep, other: True) == 1
+    await memory.undo("ana", ids[1])
+    await memory.undo("ana", ids[2])
+    assert {record.id for record in await memory.list("ana")} == {ids[place] for place in (0, 1, 2, 3, 4, 6)}
+
+
+async def test_what_changed_since_it_was_seen_is_read_again(memory: Memory) -> None:
+    ids = await save(memory, 3)
+    seen = await memory.list("ana")
+    await memory.pin("ana", ids[0])
+    await memory.hide("ana", [ids[1]])
+    assert await memory.prioritise("ana", dict.fromkeys(ids, 7.0), seen=seen) == 2
+    assert await memory.put_aside("ana", ids, lambda record: not record.pinned, seen=seen) == 1
+    now = [
+        record and (record.status, record.pinned) for record in [await memory.get("ana", id) for id in ids]
+    ]
+    assert now == [("active", True), ("hidden", False), ("archived", False)]
+
+
+def test_pairs_that_share_a_memory_wait_for_each_other() -> None:
+    a, b, c, d, e = (kept(id=name) for name in "abcde")
+    pairs = [(a, b), (c, a), (c, d), (d, e)]
+    first, later = apart(pairs)
+    assert first == [(a, b)] and later == pairs[1:], "in their order"
+    assert apart([(a, b), (c, d)]) == ([(a, b), (c, d)], [])
