@@ -211,12 +211,14 @@ class SheetKeeping(Engine):
         marks: Sequence[LayerMark],
         formation: Literal["none", "pending", "done", "failed"],
         expected: Cycle,
+        first: bool = False,
     ) -> Cycle | None:
         """Stores what formation made of a closed cycle; None, and nothing changed, if its words are others.
 
         `expected` is the cycle as it was read (masked) and judged: when it was answered anew, or what it
         says was hidden, brought back or erased meanwhile, it stays pending and is judged again. So does one
-        that is not to be learned from (`none`) since it was read.
+        that is not to be learned from (`none`) since it was read. With `first` nothing changes either where
+        another judgement was stored meanwhile.
         """
         mask = await self._masks.of(owned(user))
         took = False
@@ -224,7 +226,9 @@ class SheetKeeping(Engine):
         def change(known: Cycle) -> Cycle:
             nonlocal took
             barred = known.formation == "none" != expected.formation
-            took = known.closed and not barred and _words(mask.cycle(known)) == _words(expected)
+            seen = mask.cycle(known)
+            judged = first and seen.judgement != expected.judgement
+            took = known.closed and not barred and not judged and _words(seen) == _words(expected)
             formed = {"judgement": judgement, "marks": tuple(marks), "formation": formation}
             return known.model_copy(update=formed) if took else known
 

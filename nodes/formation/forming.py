@@ -39,12 +39,16 @@ class Forming(Run):
         """The cycle, without the words of what the user has deleted.
 
         Raises NotAllowed('cycle_unknown'), and Conflict when its words are others than those that the run
-        began with (it was answered anew, or something was deleted), or nothing is to be learned from it.
+        began with (it was answered anew, or something was deleted), nothing is to be learned from it, or
+        another worker has judged it otherwise.
         """
         found = await self.memory.cycle(self.user, self.state["cycle_id"])
         if found is None:
             raise NotAllowed("cycle_unknown", id=repr(self.state["cycle_id"]))
         if found.formation == "none" or digest_of(found) != self.state["digest"]:
+            raise Conflict
+        judged = self.state.get("judgement")
+        if judged is not None and found.judgement is not None and found.judgement != self.judgement:
             raise Conflict
         return found
 

@@ -27,7 +27,11 @@ async def judge(forming: Forming) -> FormationUpdate:
 
 
 async def judge_cycle(forming: Forming, cycle: Cycle) -> Judgement:
-    """The judgement of a cycle, stored with it. Raises Conflict when its words have changed meanwhile."""
+    """The judgement of a cycle, stored with it.
+
+    Raises Conflict when its words have changed meanwhile, or another worker has judged it: what is made of a
+    cycle is made of one judgement.
+    """
     exchange = exchange_of(cycle, forming)
     known = await forming.find(cycle.message.text, KNOWN) if exchange.verdict.passed else []
     before = cycle.judgement.failures if cycle.judgement is not None else 0
@@ -40,6 +44,7 @@ async def judge_cycle(forming: Forming, cycle: Cycle) -> Judgement:
         marks=marks_of(cycle.message.text, reply_text(cycle), cycle.message.at),
         formation=cycle.formation if cycle.formation == "done" else "pending",
         expected=cycle,
+        first=True,
     )
     if kept is None:
         raise Conflict

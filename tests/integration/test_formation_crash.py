@@ -3,9 +3,7 @@
 import os
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,42 +12,16 @@ import pytest
 from support.child import ENVIRONMENT
 from support.databases import new_database
 from support.killed_former import SAID_AT, fill, time_of, work_on
+from support.learned import state
 from support.memories import WordEmbedder
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Status
 from thoughtcycle.memory.storage import mongo_ledger
 
 SAMPLE = int(os.environ.get("TORTURE_SAMPLE", "3"))
 """Writes before which a run is killed, of each kind of work and database; 0: each."""
 LATER = timedelta(minutes=2)
 """After that the lease of whoever died has run out."""
-VOLATILE = {"created", "updated", "updated_at", "revision", "number", "at"}
-
-
-async def state(memory: Memory, since: datetime) -> dict[str, Any]:
-    """All that is kept of the user; what happened now happened now, whenever that was."""
-    statuses: tuple[Status, ...] = ("active", "archived", "superseded", "hidden", "erased")
-    journal = await memory._storage.journal("ana", limit=None)
-    records = await memory.list("ana", statuses=statuses)
-    vectors = await memory._storage.vectors("ana", [record.id for record in records])
-    every = {
-        "memories": sorted((one.model_dump() for one in records), key=lambda one: str(one["id"])),
-        "journal": sorted((row.op, row.memory, row.cycle or "") for row in journal),
-        "chats": [one.model_dump() for one in await memory.conversation_memories("ana", limit=9)],
-        "profile": (await memory.profile("ana")).model_dump(),
-        "cycles": [one.model_dump() for one in await memory.conversation("ana", "c", limit=99)],
-        "vectors": Counter((vector.memory, vector.text) for vector in vectors),
-    }
-    return {name: _steady(value, since) for name, value in every.items()}
-
-
-def _steady(value: Any, since: datetime) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _steady(one, since) for key, one in value.items() if key not in VOLATILE}
-    if isinstance(value, list | tuple):
-        return [_steady(one, since) for one in value]
-    return "now" if isinstance(value, datetime) and value >= since else value
 
 
 async def completed(url: str, work: str) -> dict[str, Any]:
