@@ -87,6 +87,8 @@ def _read(kind: type[R], sheet: Sheet) -> R:
 
 def _validated(kind: type[R], sheet: Sheet) -> R:
     """The record, if it is the owner's and of what it is kept for."""
+    if sheet.flaw is not None:
+        raise SheetBroken(sheet.kind, sheet.id, sheet.flaw)
     try:
         found = kind.model_validate_json(sheet.document or "")
     except ValidationError as error:

@@ -23,8 +23,12 @@ class SheetRepair:
         """
         user, name = sheet.user, (sheet.kind, sheet.id)
         if sheet.kind == "settings":
-            document = dumped(salvaged(sheet), sheet.revision + 1)
-            await self._storage.put_sheet(user, name, document, before=sheet.revision, at=self._clock())
+            before = sheet.revision
+            if sheet.flaw is not None:
+                await self._storage.drop_sheet(user, name, at=self._clock())
+                before = (await self._storage.sheets(user, [name]))[0].revision
+            document = dumped(salvaged(sheet), before + 1)
+            await self._storage.put_sheet(user, name, document, before=before, at=self._clock())
             return
         for state in await self._storage.cycle_states(user):
             if not state.open and (sheet.kind == "profile" or state.chat == sheet.id):

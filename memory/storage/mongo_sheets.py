@@ -12,15 +12,15 @@ from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
 from thoughtcycle.memory.storage.mongo_epochs import epoch
 from thoughtcycle.memory.storage.mongo_ledger import find_in
 from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS
-from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName, stored_time
+from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName, as_sheet, stored_time
 from thoughtcycle.prompts.errors import NotAllowed
 
 
 async def sheets(db: Database, user: str, names: Sequence[SheetName]) -> list[Sheet]:
     """See SheetStorage.sheets."""
-    ids = [_id(user, name) for name in names]
-    found = find_in(db.sheets, {"user_id": escaped(user)}, "_id", ids)
-    return [_sheet(one) async for one in found]
+    asked = {_id(user, name): name for name in names}
+    found = find_in(db.sheets, {}, "_id", list(asked))
+    return [_sheet(one, user, asked[one["_id"]]) async for one in found]
 
 
 async def put(db: Database, user: str, name: SheetName, document: str, before: int, at: datetime) -> bool:
@@ -38,32 +38,65 @@ async def drop(db: Database, user: str, name: SheetName, at: datetime) -> None:
     """See SheetStorage.drop_sheet."""
     while True:
         found = await db.sheets.find_one({"_id": _id(user, name)}, {"revision": 1})
-        if await _put(db, user, name, None, found["revision"] if found else 0, at):
+        if found is None:
+            if await _put(db, user, name, None, 0, at) or await db.sheets.find_one(_strays(user, name)):
+                return  # what stands in its way is the sheet of the chat's owner
+            continue
+        before = as_sheet(user, *name, revision=found.get("revision"), updated=None, document=None).revision
+        mine = {"_id": found["_id"], "revision": found.get("revision")}
+        changed = {"$set": {**_named(user, name), **_content(None, before, at)}}
+        if (await db.sheets.update_one(mine, changed)).matched_count:
             return
 
 
 async def _put(
     db: Database, user: str, name: SheetName, document: str | None, before: int, at: datetime
 ) -> bool:
-    fields = {"revision": before + 1, "updated_at": stored_time(at), "document": document}
+    """The `_id` says whose sheet it is and of what: whatever else was edited by hand is put right."""
+    id, names, fields = _id(user, name), _named(user, name), _content(document, before, at)
     if before:
-        mine = {"_id": _id(user, name), "user_id": escaped(user), "revision": before}
-        return bool((await db.sheets.update_one(mine, {"$set": fields})).matched_count)
-    kind, id = name
-    chat = {"chat_id": id} if kind == "conversation" else {}
-    names = escaped({"_id": _id(user, name), "user_id": user, "kind": kind, "name": id, **chat})
+        changed = await db.sheets.update_one({"_id": id, "revision": before}, {"$set": {**names, **fields}})
+        return bool(changed.matched_count)
+    if name[0] == "conversation" and await db.conversations.find_one(
+        {**_of(user), "chat_id": names["chat_id"]}
+    ):
+        await db.sheets.update_many(_strays(user, name), {"$unset": {"chat_id": ""}})
     try:
-        await db.sheets.insert_one({**names, **fields})
+        await db.sheets.insert_one({"_id": id, **names, **fields})
     except DuplicateKeyError:
         return False
     return True
+
+
+def _named(user: str, name: SheetName) -> Document:
+    kind, id = name
+    chat = {"chat_id": id} if kind == "conversation" else {}
+    named: Document = escaped({"user_id": user, "kind": kind, "name": id, **chat})
+    return named
+
+
+def _content(document: str | None, before: int, at: datetime) -> Document:
+    return {"revision": before + 1, "updated_at": stored_time(at), "document": document}
+
+
+def _of(user: str) -> Document:
+    return {"user_id": escaped(user)}
+
+
+def _strays(user: str, name: SheetName) -> Document:
+    """Documents that stand in the place of the sheet of a chat and are none of the user's."""
+    return {"chat_id": escaped(name[1]), "_id": {"$ne": _id(user, name)}}
 
 
 async def page(db: Database, user: str, kind: SheetKind, limit: int, offset: int) -> list[Sheet]:
     """See SheetStorage.sheet_page."""
     query = {"user_id": escaped(user), "kind": kind, "document": {"$ne": None}}
     found = db.sheets.find(query).sort([("updated_at", -1), ("name", -1)]).skip(offset).limit(limit)
-    return [_sheet(one) async for one in found]
+    return [
+        _sheet(one, user, (kind, name))
+        async for one in found
+        if isinstance(name := unescaped(one.get("name")), str) and one["_id"] == _id(user, (kind, name))
+    ]
 
 
 async def pending_cycles(db: Database, user: str | None, limit: int) -> list[Cycle]:
@@ -91,12 +124,11 @@ def _id(user: str, name: SheetName) -> str:
     return named_id("sheet", user, *name)
 
 
-def _sheet(found: Document) -> Sheet:
-    return Sheet(
-        user=unescaped(found["user_id"]),
-        kind=found["kind"],
-        id=unescaped(found["name"]),
-        revision=found["revision"],
-        updated=datetime.fromisoformat(found["updated_at"]),
-        document=found["document"],
+def _sheet(found: Document, user: str, name: SheetName) -> Sheet:
+    return as_sheet(
+        user,
+        *name,
+        revision=found.get("revision"),
+        updated=found.get("updated_at"),
+        document=found.get("document"),
     )

@@ -1,16 +1,18 @@
 """The part of the port that keeps what formation makes beside cycles: sheets, and what still waits for it."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from thoughtcycle.memory.records import Cycle
 
 SheetKind = Literal["conversation", "profile", "settings"]
 SheetName = tuple[SheetKind, str]
 """Kind and id: of a conversation the chat's, else ''."""
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Sheet:
     updated: datetime
     document: str | None
     """JSON; None where it was dropped."""
+    flaw: str | None = None
+    """What of it cannot be read beside the document, as after an edit by hand; its revision is 0 then."""
 
 
 class SheetStorage(ABC):
@@ -40,7 +44,8 @@ class SheetStorage(ABC):
     ) -> bool:
         """Stores a sheet as revision `before` + 1; False, and nothing changed, when it is not at `before`.
 
-        A sheet that was never stored is at 0. A conversation sheet is of one user only: another's is False.
+        A sheet that was never stored is at 0. A conversation sheet is of one user only: another's is False,
+        but for one that stands, moved by hand, in the place of the chat's owner.
         """
 
     @abstractmethod
@@ -61,6 +66,23 @@ class SheetStorage(ABC):
     @abstractmethod
     async def pending_users(self, *, limit: int) -> list[str]:
         """Users who have such cycles, the one whose oldest waits longest first."""
+
+
+def as_sheet(user: str, kind: SheetKind, id: str, *, revision: Any, updated: Any, document: Any) -> Sheet:
+    """A sheet of whatever is stored: a revision that is none is told, a time that is none is long ago."""
+    whole = isinstance(revision, int) or (isinstance(revision, float) and revision.is_integer())
+    known = int(revision) if whole and revision > 0 else 0
+    try:
+        at = datetime.fromisoformat(updated)
+    except (TypeError, ValueError):
+        at = _LONG_AGO
+    if isinstance(document, bytes):
+        document = document.decode(errors="replace")
+    elif document is not None and not isinstance(document, str):
+        document = json.dumps(document, default=str)  # somebody stored the object in place of its text
+    return Sheet(
+        user, kind, id, known, at if at.tzinfo else _LONG_AGO, document, None if known else "revision"
+    )
 
 
 def stored_time(at: datetime) -> str:

@@ -3,12 +3,14 @@
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from thoughtcycle.memory.records import Cycle
-from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName, stored_time
+from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName, as_sheet, stored_time
 
 _FIELDS = "user, kind, id, revision, updated, document"
 _CHUNK = 200
+_OWNED = "EXISTS (SELECT 1 FROM conversations WHERE id = ? AND user = ?)"
 
 
 def sheets(db: sqlite3.Connection, user: str, names: Sequence[SheetName]) -> list[Sheet]:
@@ -31,6 +33,12 @@ def put(db: sqlite3.Connection, user: str, name: SheetName, document: str, befor
             "UPDATE sheets SET revision = ?, updated = ?, document = ? WHERE user = ? AND kind = ? AND id = ?"
         )
         return bool(db.execute(f"{query} AND revision = ?", (*values, before)).rowcount)
+    kind, id = name
+    if kind == "conversation":
+        db.execute(
+            f"DELETE FROM sheets WHERE kind = ? AND id = ? AND user <> ? AND {_OWNED}",
+            (*name, user, id, user),
+        )
     query = (
         "INSERT OR IGNORE INTO sheets (revision, updated, document, user, kind, id) VALUES (?, ?, ?, ?, ?, ?)"
     )
@@ -38,11 +46,18 @@ def put(db: sqlite3.Connection, user: str, name: SheetName, document: str, befor
 
 
 def drop(db: sqlite3.Connection, user: str, name: SheetName, at: datetime) -> None:
-    """See SheetStorage.drop_sheet."""
+    """See SheetStorage.drop_sheet. What stands in the place of another's, moved there by hand, goes."""
+    kind, id = name
+    if kind == "conversation":
+        there = "kind = ? AND id = ? AND user = ?"
+        other = "EXISTS (SELECT 1 FROM conversations WHERE id = ? AND user <> ?)"
+        if db.execute(f"DELETE FROM sheets WHERE {there} AND {other}", (*name, user, id, user)).rowcount:
+            return
     db.execute(
         "INSERT INTO sheets (revision, updated, document, user, kind, id) VALUES (1, ?, NULL, ?, ?, ?) "
         "ON CONFLICT (user, kind, id) DO UPDATE SET "
-        "revision = revision + 1, updated = excluded.updated, document = NULL",
+        "revision = CASE WHEN typeof(revision) = 'integer' AND revision > 0 THEN revision + 1 ELSE 1 END, "
+        "updated = excluded.updated, document = NULL",
         (stored_time(at), user, *name),
     )
 
@@ -71,6 +86,6 @@ def pending_users(db: sqlite3.Connection, limit: int) -> list[str]:
     return [str(row[0]) for row in db.execute(query, (limit,))]
 
 
-def _sheet(row: tuple[str, SheetKind, str, int, str, str | None]) -> Sheet:
+def _sheet(row: tuple[str, SheetKind, str, Any, Any, Any]) -> Sheet:
     user, kind, id, revision, updated, document = row
-    return Sheet(user, kind, id, revision, datetime.fromisoformat(updated), document)
+    return as_sheet(user, kind, id, revision=revision, updated=updated, document=document)
