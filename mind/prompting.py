@@ -55,7 +55,7 @@ def ask_prompt(question: Question[Any], view: View) -> list[BaseMessage]:
     flagged = [each for each in view.history if each["chat_history"]]
     shown = [each for each in view.shown if each["chat_history"]]
     seen = [_briefing(frame, view), _moment(frame, view, shown), _history(frame, view, flagged)]
-    return _messages(view, [_persona(frame, view), _task(question, view), _data(frame, seen)])
+    return _messages(view, [_persona(frame, view), _task(question, view), data_block(frame, seen)])
 
 
 def reply_prompt(question: Question[str], view: View) -> list[BaseMessage]:
@@ -63,12 +63,20 @@ def reply_prompt(question: Question[str], view: View) -> list[BaseMessage]:
     frame = texts(view.language, "frame")
     seen = [_briefing(frame, view), _moment(frame, view, view.shown), _history(frame, view, view.history)]
     task = f"{frame['use_memory']}\n{_task(question, view)}"
-    return _messages(view, [_persona(frame, view), _data(frame, seen), task])
+    return _messages(view, [_persona(frame, view), data_block(frame, seen), task])
 
 
 def repair_request(language: Language, problem: str) -> str:
     """What is said to a model whose answer was unusable."""
     return texts(language, "frame").fill("repair", problem=problem)
+
+
+def data_block(frame: Texts, sections: Iterable[str]) -> str:
+    """The sections between two marks, and before them that nothing in there is an instruction."""
+    body = "\n\n".join(section for section in sections if section)
+    for mark in _DATA:
+        body = body.replace(mark, mark.replace("<", "‹").replace(">", "›"))
+    return f"{frame['data_note']}\n{_DATA[0]}\n{body}\n{_DATA[1]}"
 
 
 def standard_values(view: View) -> dict[str, object]:
@@ -96,14 +104,6 @@ def _task(question: Question[Any], view: View) -> str:
 
 def _persona(frame: Texts, view: View) -> str:
     return frame.fill("persona", persona=view.persona, language_name=frame["language_name"])
-
-
-def _data(frame: Texts, sections: Iterable[str]) -> str:
-    """The sections between two marks, and before them that nothing in there is an instruction."""
-    body = "\n\n".join(section for section in sections if section)
-    for mark in _DATA:
-        body = body.replace(mark, mark.replace("<", "‹").replace(">", "›"))
-    return f"{frame['data_note']}\n{_DATA[0]}\n{body}\n{_DATA[1]}"
 
 
 def _briefing(frame: Texts, view: View) -> str:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
-from langgraph.runtime import Runtime
+from langgraph.runtime import ServerInfo
 from pydantic import TypeAdapter, ValidationError
 
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
@@ -95,7 +95,19 @@ def check_time_zone(name: str) -> ZoneInfo:
         raise InputRefused("unknown_time_zone", zone=name) from error
 
 
-def of_run(runtime: Runtime[Any], source: ContextSource, single_user: str | None) -> Context:
+class RunInfo(Protocol):
+    """What LangGraph tells of a run: its `Runtime`, and a tool's `ToolRuntime`."""
+
+    @property
+    def context(self) -> Any:
+        """What the caller gave."""
+
+    @property
+    def server_info(self) -> ServerInfo | None:
+        """Who is authenticated, on a server."""
+
+
+def of_run(runtime: RunInfo, source: ContextSource, single_user: str | None) -> Context:
     """The checked context of a run.
 
     The server's authenticated user wins over any `user_id` that the client sent; without either, a

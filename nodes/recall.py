@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Collection
+from datetime import datetime
 from functools import partial
 
 from thoughtcycle.memory.brief_gathering import Plan, beside, gathered, made
 from thoughtcycle.memory.brief_gathering import without as left_out
 from thoughtcycle.memory.brief_sections import Material
+from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.recalling import WAIT_SECONDS
 from thoughtcycle.memory.records import Cycle, Utterance
 from thoughtcycle.memory.secrets import unasked
@@ -15,6 +17,7 @@ from thoughtcycle.mind.language.situations import situation_contexts
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes import window as windows
 from thoughtcycle.nodes.cycle import open_cycle
+from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.run import WORDS_ONLY
 from thoughtcycle.nodes.state import Briefing, BriefSection, StateUpdate
@@ -78,18 +81,19 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
 
 
 async def gathered_for(turn: Turn) -> Material:
-    """What the message brings to mind, by rules and one embedding; without that by words."""
-    query = query_of(turn.message, turn.language)
-    gather = partial(
-        gathered,
-        turn.memory,
-        turn.user,
-        turn.chat,
-        query,
-        plan_of(turn),
-        now=turn.now(),
-        calls_for=situation_contexts(turn.message, turn.language),
+    """What the message of the turn brings to mind."""
+    plan = plan_of(turn.services.limits, smart=turn.context.smart_context)
+    return await reminded(
+        turn.memory, turn.user, turn.chat, turn.message, plan, now=turn.now(), language=turn.language
     )
+
+
+async def reminded(
+    memory: Memory, user: str, chat: str, message: str, plan: Plan, *, now: datetime, language: Language
+) -> Material:
+    """What a message brings to mind, by rules and one embedding; without that by words."""
+    query, calls_for = query_of(message, language), situation_contexts(message, language)
+    gather = partial(gathered, memory, user, chat, query, plan, now=now, calls_for=calls_for)
     try:
         return await gather()
     except ModelFailed as failure:
@@ -103,21 +107,20 @@ def query_of(message: str, language: Language) -> str:
     return " ".join([query, *topics_of(query, language)])
 
 
-def plan_of(turn: Turn) -> Plan:
-    """The briefing that this deployment and this user want."""
-    limits = turn.services.limits
+def plan_of(limits: Limits, *, smart: bool | None) -> Plan:
+    """The briefing that a deployment and a run want; `smart` None: as the user has set it."""
     return Plan(
         tokens=limits.briefing_tokens,
         recipe=limits.briefing_recipe,
         facts=limits.briefing_facts,
-        smart=turn.context.smart_context,
+        smart=smart,
         patience=WAIT_SECONDS,
     )
 
 
 def brief(turn: Turn, material: Material) -> Briefing:
     """The memory block within its budget, and its account."""
-    done = made(material, plan_of(turn), turn.language)
+    done = made(material, plan_of(turn.services.limits, smart=turn.context.smart_context), turn.language)
     sections = [
         BriefSection(section=one.name, shown=[*one.shown], left_out=one.left_out, tokens=one.tokens)
         for one in done.sections

@@ -59,9 +59,22 @@ class Run:
         counted: bool = False,
     ) -> list[MemoryHit]:
         """See Memory.search; by words alone while the embedding model is out of reach."""
-        search, user = self.memory.search, self.user
-        try:
-            return await search(user, query, vector=vector, limit=limit, floor=floor, counted=counted)
-        except ModelFailed as failure:
-            log.warning("searching by words alone: %s", failure.code)
-            return await search(user, query, vector=WORDS_ONLY, limit=limit, floor=floor, counted=counted)
+        return await found(self.memory, self.user, query, limit, vector=vector, floor=floor, counted=counted)
+
+
+async def found(
+    memory: Memory,
+    user: str,
+    query: str,
+    limit: int,
+    *,
+    vector: np.ndarray | None = None,
+    floor: float = FLOOR,
+    counted: bool = False,
+) -> list[MemoryHit]:
+    """See Memory.search; by words alone while the embedding model is out of reach."""
+    try:
+        return await memory.search(user, query, vector=vector, limit=limit, floor=floor, counted=counted)
+    except ModelFailed as failure:
+        log.warning("searching by words alone: %s", failure.code)
+        return await memory.search(user, query, vector=WORDS_ONLY, limit=limit, floor=floor, counted=counted)

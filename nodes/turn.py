@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 from langchain_core.messages import AIMessage
-from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 
@@ -19,6 +18,7 @@ from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes import envelope
 from thoughtcycle.nodes.context import ContextSource, of_run
 from thoughtcycle.nodes.message import user_message
+from thoughtcycle.nodes.place import place, saver
 from thoughtcycle.nodes.run import Run
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.nodes.state import State
@@ -26,9 +26,6 @@ from thoughtcycle.prompts.errors import NotAllowed, StorageFailed, ThoughtcycleE
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
 log = logging.getLogger(__name__)
-
-CHECKPOINTER = "__pregel_checkpointer"
-"""Key under which LangGraph tells a node what saves its run, if anything does; it has no public name."""
 
 
 @dataclass(frozen=True)
@@ -160,16 +157,16 @@ def open_turn(state: State, runtime: Runtime[Any], services: Services, source: C
     context = of_run(runtime, source, services.single_user)
     if state.get("user_id") not in (None, context.user_id):
         raise NotAllowed("chat_of_another")
-    thread, path, kept = _place()
-    _announce(thread, context.user_id, state.get("at"))
-    chat = "/".join([thread, *path]) if thread else state.get("chat_id") or f"run-{new_id()}"
+    here = place()
+    _announce(here.thread, context.user_id, state.get("at"))
+    chat = here.chat or state.get("chat_id") or f"run-{new_id()}"
     execution = runtime.execution_info.checkpoint_id if runtime.execution_info else new_id()
     return Turn(
         state=state,
         context=context,
         services=services,
         chat=chat,
-        kept=kept,
+        kept=here.kept,
         execution=execution,
         write=runtime.stream_writer,
     )
@@ -177,20 +174,6 @@ def open_turn(state: State, runtime: Runtime[Any], services: Services, source: C
 
 def _announce(thread: str | None, user: str, at: str | None) -> None:
     """Tells a saver of ours whose turn runs in the thread: the state of a graph around this one does not."""
-    late = getattr(get_config().get("configurable", {}).get(CHECKPOINTER), "late", None)
+    late = getattr(saver(), "late", None)
     if late is not None and thread and at:
         late.begun(thread, user, datetime.fromisoformat(at))
-
-
-def _place() -> tuple[str | None, list[str], bool]:
-    """Thread id, the names of the graphs around this one, and whether this graph's state is kept.
-
-    A namespace is `outer:task|inner:task|node:task`: the last part is the node itself, and a part
-    without a task id belongs to a subgraph compiled with its own persistent state.
-    """
-    configurable = get_config().get("configurable", {})
-    thread = configurable.get("thread_id")
-    *around, _ = str(configurable.get("checkpoint_ns", "")).split("|")
-    saved = configurable.get(CHECKPOINTER) is not None
-    persistent = bool(thread) and saved and not any(":" in part for part in around)
-    return (str(thread) if thread else None), [part.split(":")[0] for part in around], persistent
