@@ -1,7 +1,7 @@
 """`thoughtcycle briefing`: what of the memory a model would be given for a message, and what it costs."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
-from zoneinfo import ZoneInfo
 
 import typer
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from thoughtcycle.memory.briefing import Brief
     from thoughtcycle.memory.memory import Memory
 
-LEAST, MOST = 10, 100_000
-"""Tokens that may be asked for."""
-
 
 @reported
 def briefing(
@@ -41,43 +38,31 @@ def briefing(
     language: Annotated[str, typer.Option("--language", help=TEXTS["option.language"])] = "auto",
     time_zone: Annotated[str | None, typer.Option("--time-zone", help=TEXTS["option.time_zone"])] = None,
 ) -> None:
+    from thoughtcycle.graph.preview import LEAST, MOST, Wanted, planned, preview
     from thoughtcycle.graph.settings import load_settings
-    from thoughtcycle.memory.brief_gathering import Plan, beside, gathered, made
     from thoughtcycle.memory.briefing import RECIPES
-    from thoughtcycle.memory.records import new_id, utc_now
-    from thoughtcycle.mind.language.situations import situation_contexts
     from thoughtcycle.nodes.context import check_time_zone
-    from thoughtcycle.nodes.recall import query_of
-    from thoughtcycle.nodes.settling import settle_language, settle_time_zone
 
     settings = load_settings()
-    limits = settings.limits
-    if not message.strip():
-        raise InputRefused("message_empty")
     check_names([recipe] if recipe is not None else None, RECIPES, "--recipe")
     if tokens is not None and not LEAST <= tokens <= MOST:
         expected = f"{LEAST} … {MOST}"
         raise InputRefused("bad_option", option="--tokens", value=str(tokens), expected=expected)
-    asked = check_language(language)
+    wanted = Wanted(
+        message=message,
+        tokens=tokens,
+        recipe=next((one for one in RECIPES if one == recipe), None),
+        smart=smart,
+        language=check_language(language),
+        time_zone=time_zone,
+    )
+    plan = planned(wanted, settings)
     if time_zone is not None:
         check_time_zone(time_zone)
-    plan = Plan(
-        tokens=tokens if tokens is not None else limits.briefing_tokens,
-        recipe=next((one for one in RECIPES if one == recipe), limits.briefing_recipe),
-        facts=limits.briefing_facts,
-        smart=smart,
-    )
 
     async def work(memory: "Memory", who: str) -> "Brief":
         found = await find_chat(memory, who, chat) if chat is not None else None
-        stored = await memory.settings(who)
-        spoken = settle_language(asked, stored, message, settings.language or "pt")
-        now = utc_now().astimezone(ZoneInfo(settle_time_zone(time_zone, stored, settings.time_zone)))
-        recent = await memory.conversation(who, found, limit=limits.window_cycles) if found else []
-        query = query_of(message, spoken)
-        called = situation_contexts(message, spoken)
-        material = await gathered(memory, who, found or new_id(), query, plan, now=now, calls_for=called)
-        return made(beside(material, recent), plan, spoken)
+        return await preview(memory, who, replace(wanted, chat=found), settings)
 
     brief = with_memory(db, user, work)
     if as_json:

@@ -9,7 +9,7 @@ from thoughtcycle.cli.opening import confirm, find_chat, with_memory, with_threa
 from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported
 
 if TYPE_CHECKING:
-    from thoughtcycle.cli.opening import Saver
+    from thoughtcycle.graph.checkpoints.factory import Saver
     from thoughtcycle.memory.chats import Removed
     from thoughtcycle.memory.memory import Memory
 

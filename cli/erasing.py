@@ -9,7 +9,7 @@ from thoughtcycle.cli.opening import confirm, with_threads
 from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, put_json, reported, ui_language
 
 if TYPE_CHECKING:
-    from thoughtcycle.cli.opening import Saver
+    from thoughtcycle.graph.checkpoints.factory import Saver
     from thoughtcycle.memory.erasing import Receipt
     from thoughtcycle.memory.memory import Memory
 

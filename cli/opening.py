@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 from pydantic import SecretStr
@@ -12,12 +12,9 @@ from thoughtcycle.cli.options import check_user
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 if TYPE_CHECKING:
-    from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
-    from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
+    from thoughtcycle.graph.checkpoints.factory import Saver
     from thoughtcycle.graph.settings import Settings
     from thoughtcycle.memory.memory import Memory
-
-    Saver: TypeAlias = SqliteSaver | MongoSaver
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from thoughtcycle.cli.opening import confirm, with_memory, with_threads
 from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported, ui_language
 
 if TYPE_CHECKING:
-    from thoughtcycle.cli.opening import Saver
+    from thoughtcycle.graph.checkpoints.factory import Saver
     from thoughtcycle.memory.forgetting import Farewell
     from thoughtcycle.memory.memory import Memory
 

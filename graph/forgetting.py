@@ -1,19 +1,15 @@
 """Forgets chats and users in both places: the memory, and the checkpoints of their threads."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from thoughtcycle.graph.checkpoints.factory import Saver
 from thoughtcycle.graph.erasing import bound, threads_of
 from thoughtcycle.memory.chats import Removed
 from thoughtcycle.memory.forgetting import Farewell
 from thoughtcycle.memory.memory import Memory
 
-if TYPE_CHECKING:
-    from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
-    from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
 
-
-async def forget_user(memory: Memory, saver: "SqliteSaver | MongoSaver", user: str) -> Farewell:
+async def forget_user(memory: Memory, saver: Saver, user: str) -> Farewell:
     """See `Memory.forget_user`; with the checkpoints of the user's threads, which go first.
 
     When it is cut off, the chats by which threads are found are still there for the next try.
@@ -30,7 +26,7 @@ async def forget_user(memory: Memory, saver: "SqliteSaver | MongoSaver", user: s
     return replace(farewell, erased={**farewell.erased, "threads": deleted}, left=left)
 
 
-async def delete_chat(memory: Memory, saver: "SqliteSaver | MongoSaver", user: str, chat: str) -> Removed:
+async def delete_chat(memory: Memory, saver: Saver, user: str, chat: str) -> Removed:
     """See `Memory.delete_chat`; with the checkpoints of its thread.
 
     A thread of the chat's own name is deleted. The thread of a graph around the cycle, whose state holds more

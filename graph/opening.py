@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.graph.checkpoints.factory import Saver, open_checkpointer
 from thoughtcycle.graph.erasing import bound
 from thoughtcycle.graph.settings import Settings
 from thoughtcycle.memory.memory import Memory
@@ -23,7 +21,7 @@ from thoughtcycle.prompts.errors import InputRefused
 @asynccontextmanager
 async def open_services(
     settings: Settings, models: ModelSettings, *, spooled: bool = False
-) -> AsyncIterator[tuple[Services, BaseCheckpointSaver[str]]]:
+) -> AsyncIterator[tuple[Services, Saver]]:
     """Memory and mind, and the checkpointer from which the memory also erases; closed on leaving.
 
     `spooled`: writes of turns wait on this computer while the database is away; work that is repeated

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from weakref import WeakKeyDictionary
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
+from thoughtcycle.graph.checkpoints.factory import Saver
 from thoughtcycle.graph.opening import open_services
 from thoughtcycle.graph.settings import Settings, load_settings
 from thoughtcycle.graph.upkeep import create_worker
@@ -29,7 +28,7 @@ class Resources:
 
     settings: Settings
     services: Services
-    checkpointer: BaseCheckpointSaver[str]
+    checkpointer: Saver
 
 
 @dataclass

@@ -37,14 +37,19 @@ Owner = Annotated[str, Depends(owner)]
 ChatId = Annotated[str, Path(min_length=1, max_length=200, description="The chat's id.")]
 
 
-async def own_chat(chat: ChatId, user: Owner, memory: Engine) -> str:
-    """The chat's id; NotAllowed when it is another user's. One that does not exist yet is nobody's."""
+async def check_own(memory: Memory, user: str, chat: str) -> None:
+    """NotAllowed when the chat is another user's. One that does not exist yet is nobody's."""
     try:
         if not memory.unreadable:
             await memory.check_chat(user, chat)
     except StorageFailed as failure:  # the turn asks again when it stores the message
         if not memory.lost(failure):
             raise
+
+
+async def own_chat(chat: ChatId, user: Owner, memory: Engine) -> str:
+    """The id of a chat that is not another user's."""
+    await check_own(memory, user, chat)
     return chat
 
 

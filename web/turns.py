@@ -96,6 +96,11 @@ class Turns:
             await asyncio.shield(line.running)
         return True
 
+    async def stop_all(self, user: str) -> None:
+        """Ends the turns that run in any chat of the user."""
+        for chat in [chat for owner, chat in self._lines if owner == user]:
+            await self.stop(user, chat)
+
     async def aclose(self) -> None:
         """Stops all turns; each writes what it has said."""
         running = [line.running for line in self._lines.values() if line.running is not None]

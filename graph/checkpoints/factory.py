@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import aiosqlite
 
@@ -18,14 +18,15 @@ from thoughtcycle.memory.storage.wal import use_wal
 if TYPE_CHECKING:
     from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
 
+Saver: TypeAlias = "SqliteSaver | MongoSaver"
+"""A checkpointer that also erases."""
+
 BUSY_SECONDS = 5.0
 """How long to wait for another process to let go of the file."""
 
 
 @asynccontextmanager
-async def open_checkpointer(
-    url: str, *, keep_turns: int = KEEP_TURNS
-) -> AsyncIterator["SqliteSaver | MongoSaver"]:
+async def open_checkpointer(url: str, *, keep_turns: int = KEEP_TURNS) -> AsyncIterator[Saver]:
     """The saver for `sqlite:///relative.db`, `sqlite:////absolute.db`, `mongodb://…` or `mongodb+srv://…`.
 
     `keep_turns` (1..1000): the last turns of a thread whose checkpoints are kept. Raises InputRefused for

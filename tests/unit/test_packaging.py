@@ -21,7 +21,7 @@ FLOORS = {
     "graph": {"graph", "nodes", "mind", "memory", "prompts"},
     "evals": {"evals", "graph", "nodes", "mind", "memory", "prompts"},
     "integrations": {"integrations", "graph", "nodes", "mind", "memory", "prompts"},
-    "web": {"web", "graph", "nodes", "mind", "memory", "prompts"},
+    "web": {"web", "evals", "graph", "nodes", "mind", "memory", "prompts"},
     "cli": {"cli", "web", "integrations", "evals", "graph", "nodes", "mind", "memory", "prompts"},
 }
 

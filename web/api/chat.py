@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import AfterValidator, BaseModel, Field
 
@@ -12,10 +12,11 @@ from thoughtcycle.memory.records import new_id
 from thoughtcycle.nodes.context import Context, check, check_time_zone
 from thoughtcycle.nodes.envelope import Wire
 from thoughtcycle.prompts.errors import ThoughtcycleError
+from thoughtcycle.web.api.routing import api
 from thoughtcycle.web.dependencies import Chat, Owner, Server
 from thoughtcycle.web.failures import failure, language_of
 
-router = APIRouter(prefix="/api/chats/{chat}", tags=["chat"])
+router = api("/api/chats/{chat}", "chat")
 
 Text = Annotated[str, Field(min_length=1)]
 

@@ -1,0 +1,107 @@
+"""The user's chats and what is kept of each: list, memory, transcript, title, deletion."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from thoughtcycle.graph.forgetting import delete_chat
+from thoughtcycle.memory.ageing import WINDOW
+from thoughtcycle.memory.chats import Removed
+from thoughtcycle.memory.formatted import as_object
+from thoughtcycle.memory.volume import usage
+from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.web.api.routing import api
+from thoughtcycle.web.dependencies import Chat, Engine, Owner, Server
+
+router = api("/api/conversations", "conversations")
+
+
+class Summary(BaseModel):
+    """A chat and the size of its memory."""
+
+    id: str
+    title: str | None
+    used: datetime
+    cycles: int
+    words: int = 0
+    usage_percent: float = 0.0
+    """Of the words that a chat's memory may have (CM-5)."""
+
+
+class Title(BaseModel):
+    """Another title; empty takes it away."""
+
+    title: str = Field(max_length=500)
+
+
+class Said(BaseModel):
+    """One message."""
+
+    id: str
+    role: str
+    text: str
+    at: datetime
+    cycle: str
+
+
+@router.get("")
+async def list_conversations(
+    user: Owner, memory: Engine, server: Server, limit: Annotated[int, Query(ge=1, le=500)] = 100
+) -> list[Summary]:
+    """The chats, the last used first."""
+    volume = server.settings.limits.volume
+    kept = {one.chat_id: one for one in await memory.conversation_memories(user, limit=limit)}
+    found = []
+    for chat in await memory.chats(user, limit=limit):
+        size = (
+            {"words": known.total_word_count, "usage_percent": usage(known, volume)}
+            if (known := kept.get(chat.id)) is not None
+            else {}
+        )
+        found.append(Summary(id=chat.id, title=chat.title, used=chat.used, cycles=chat.cycles, **size))
+    return found
+
+
+@router.get("/{chat}")
+async def show(chat: Chat, user: Owner, memory: Engine, server: Server) -> dict[str, Any]:
+    """The memory of a chat as an agent gets it (CM-10)."""
+    await _existing(memory, user, chat)
+    known = await memory.conversation_memory(user, chat)
+    recent = await memory.conversation(user, chat, limit=WINDOW)
+    return as_object(known, recent, server.settings.limits.volume)
+
+
+@router.get("/{chat}/messages")
+async def messages(
+    chat: Chat, user: Owner, memory: Engine, limit: Annotated[int, Query(ge=1, le=200)] = 20
+) -> list[Said]:
+    """What was said in the last `limit` exchanges on the chat's live branch, oldest first."""
+    await _existing(memory, user, chat)
+    return [
+        Said(id=message.id, role=message.role, text=message.text, at=message.at, cycle=cycle.id)
+        for cycle in await memory.conversation(user, chat, limit=limit)
+        for message in (cycle.message, *(cycle.variants[-1].messages if cycle.variants else ()))
+    ]
+
+
+@router.patch("/{chat}")
+async def rename(chat: Chat, to: Title, user: Owner, memory: Engine) -> Title:
+    """Gives the chat another title."""
+    await memory.rename_chat(user, chat, to.title)
+    return to
+
+
+@router.delete("/{chat}")
+async def delete(chat: Chat, user: Owner, memory: Engine, server: Server) -> Removed:
+    """Erases a chat for good, with what was learned in it alone."""
+    await _existing(memory, user, chat)
+    await server.turns.stop(user, chat)
+    return await delete_chat(memory, server.resources.checkpointer, user, chat)
+
+
+async def _existing(memory: Engine, user: str, chat: str) -> None:
+    """NotAllowed where the user has no such chat: reading one must not make it."""
+    if await memory.find_chat(user, chat, whole=True) != chat:
+        raise NotAllowed("chat_unknown", id=repr(chat))

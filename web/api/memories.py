@@ -1,0 +1,209 @@
+"""The user's memories: search, list, save, change, undo, erase, and where they come from."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from thoughtcycle.memory.masking import listed, listed_history
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.provenance import Provenance
+from thoughtcycle.memory.receipt import Receipt
+from thoughtcycle.memory.records import (
+    JournalEntry,
+    Kind,
+    Layer,
+    MemoryDraft,
+    MemoryHit,
+    MemoryRecord,
+    Saved,
+    Status,
+    UndoResult,
+)
+from thoughtcycle.memory.searching import FACTS, Part
+from thoughtcycle.memory.secrets import unasked
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.web.api.routing import api
+from thoughtcycle.web.dependencies import Engine, Owner
+
+router = api("/api/memories", "memories")
+
+PAGE = 50
+ALL: tuple[Part, ...] = ("facts", "archived")
+Listed = Literal["active", "archived", "superseded", "hidden"]
+Limit = Annotated[int, Query(ge=1, le=500)]
+Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+
+
+class Hit(BaseModel):
+    """A memory that a search found."""
+
+    relevance: float
+    """In [0, 1], comparable within one search only."""
+    matched: str
+    memory: MemoryRecord
+
+
+class NewMemory(BaseModel):
+    """What shall be remembered."""
+
+    content: Text
+    kind: Kind | None = None
+    bindings: list[Text] = Field(default=[], max_length=20)
+    """Other words under which it is found."""
+    tags: list[Text] = Field(default=[], max_length=20)
+
+
+class Correction(BaseModel):
+    """What a memory should say."""
+
+    content: Text
+    correction: bool = True
+    """False: it was true until now; the former version is kept as past."""
+
+
+class Ids(BaseModel):
+    """Several memories at once; all of them or none."""
+
+    ids: list[str] = Field(min_length=1, max_length=500)
+
+
+class Erasure(Ids):
+    """Memories that are erased for good."""
+
+    confirm: Literal[True]
+
+
+Change = Literal["pin", "unpin", "archive", "restore", "hide"]
+CHANGES: dict[Change, Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]] = {
+    "pin": lambda memory, user, ids: _each(memory.pin, user, ids),
+    "unpin": lambda memory, user, ids: _each(memory.unpin, user, ids),
+    "archive": lambda memory, user, ids: memory.archive(user, ids),
+    "restore": lambda memory, user, ids: memory.restore(user, ids),
+    "hide": lambda memory, user, ids: memory.hide(user, ids),
+}
+
+
+async def _each(
+    change: Callable[[str, str], Awaitable[MemoryRecord]], user: str, ids: list[str]
+) -> list[MemoryRecord]:
+    return [await change(user, id) for id in ids]
+
+
+async def _known(memory: Memory, user: str, id: str) -> MemoryRecord:
+    if (record := await memory.get(user, id)) is None:
+        raise NotAllowed("memory_not_listed", id=repr(id))
+    return record
+
+
+@router.get("")
+async def list_memories(
+    user: Owner,
+    memory: Engine,
+    status: Annotated[list[Listed], Query()] = ["active"],  # noqa: B006  (FastAPI copies defaults)
+    at: datetime | None = None,
+    limit: Limit = PAGE,
+    offset: Annotated[int, Query(ge=0)] = 0,
+) -> list[MemoryRecord]:
+    """The memories of these statuses, the last changed first, secrets masked; `at`: as believed then."""
+    statuses: tuple[Status, ...] = tuple(status)
+    found = await memory.list(user, statuses=statuses, at=at, limit=limit, offset=offset)
+    return [unasked(listed(record)) for record in found]
+
+
+@router.get("/search")
+async def search(
+    user: Owner,
+    memory: Engine,
+    query: Annotated[str, Query(min_length=1, max_length=10_000)],
+    limit: Limit = 5,
+    kind: Annotated[list[Kind] | None, Query()] = None,
+    layer: Annotated[list[Layer] | None, Query()] = None,
+    tag: Annotated[list[str] | None, Query()] = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    at: datetime | None = None,
+    archived: bool = False,
+) -> list[Hit]:
+    """The memories that speak of `query`, best first."""
+    hits = await memory.search(
+        user,
+        query,
+        limit=limit,
+        kinds=kind,
+        layers=layer,
+        tags=tag,
+        since=since,
+        until=until,
+        at=at,
+        include=ALL if archived else FACTS,
+    )
+    return [
+        Hit(relevance=hit.relevance, matched=hit.matched, memory=hit.record)
+        for hit in hits
+        if isinstance(hit, MemoryHit)
+    ]
+
+
+@router.post("", status_code=201)
+async def save(new: NewMemory, user: Owner, memory: Engine) -> Saved:
+    """Saves a memory, and says what became of it: what was known already is not kept twice."""
+    draft = MemoryDraft(
+        content=new.content, kind=new.kind, bindings=tuple(new.bindings), tags=tuple(new.tags)
+    )
+    return (await memory.save(user, [draft]))[0]
+
+
+@router.post("/undo")
+async def undo_last(user: Owner, memory: Engine) -> UndoResult:
+    """Takes back the newest change of all; with nothing left, both fields are null."""
+    return await memory.undo(user)
+
+
+@router.post("/changes/{change}")
+async def change(change: Change, wanted: Ids, user: Owner, memory: Engine) -> list[MemoryRecord]:
+    """Pins, unpins, archives, restores or hides memories; one that is not theirs leaves all as it is."""
+    for id in wanted.ids:
+        await _known(memory, user, id)
+    return [listed(record) for record in await CHANGES[change](memory, user, wanted.ids)]
+
+
+@router.post("/erase")
+async def erase(wanted: Erasure, user: Owner, memory: Engine) -> Receipt:
+    """Erases memories for good, with their words wherever they were said. Nothing brings them back."""
+    return await memory.erase(user, wanted.ids)
+
+
+@router.get("/{id}")
+async def show(id: str, user: Owner, memory: Engine) -> MemoryRecord:
+    """One memory."""
+    return listed(await _known(memory, user, id))
+
+
+@router.patch("/{id}")
+async def edit(id: str, said: Correction, user: Owner, memory: Engine) -> MemoryRecord:
+    """Corrects a memory in place, or makes a new version of it."""
+    if not said.content.strip():
+        raise InputRefused("memory_empty")
+    return await memory.update(user, id, content=said.content.strip(), correction=said.correction)
+
+
+@router.get("/{id}/history")
+async def history(id: str, user: Owner, memory: Engine) -> list[JournalEntry]:
+    """Every change of a memory, oldest first."""
+    record = await _known(memory, user, id)
+    return listed_history(record, await memory.history(user, id))
+
+
+@router.get("/{id}/why")
+async def why(id: str, user: Owner, memory: Engine) -> Provenance:
+    """Why it is known: the words it came from, where they were said, every change since."""
+    return await memory.why(user, id)
+
+
+@router.post("/{id}/undo")
+async def undo(id: str, user: Owner, memory: Engine) -> UndoResult:
+    """Takes back the newest change of a memory."""
+    return await memory.undo(user, id)

@@ -1,0 +1,158 @@
+"""What concerns the user as a whole: profile, settings, briefing, figures, export, forgetting."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, BinaryIO, Literal
+
+from fastapi import UploadFile
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+
+from thoughtcycle.evals.metrics import Metric
+from thoughtcycle.evals.stored import stored_metrics
+from thoughtcycle.graph.forgetting import forget_user
+from thoughtcycle.graph.preview import LEAST, MOST, Wanted, preview
+from thoughtcycle.memory.briefing import Section
+from thoughtcycle.memory.forgetting import Farewell
+from thoughtcycle.memory.formed import Profile, UserSettings
+from thoughtcycle.memory.reimport import Imported
+from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.web.api.chat import Zone
+from thoughtcycle.web.api.routing import api
+from thoughtcycle.web.dependencies import Engine, Owner, Server, check_own
+
+router = api("/api", "user")
+
+
+class Preferences(BaseModel):
+    """What the user sets; a field that is not sent stays as it is, null takes the deployment's."""
+
+    smart_context: bool | None = None
+    paused: bool = False
+    language: Literal["pt", "en"] | None = None
+    time_zone: Zone | None = None
+
+
+class BriefingRequest(BaseModel):
+    """A message, and how its briefing shall be made."""
+
+    message: str = Field(min_length=1)
+    chat: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    tokens: int | None = Field(default=None, ge=LEAST, le=MOST)
+    recipe: Literal["layered", "compact"] | None = None
+    smart: bool | None = None
+    language: Literal["auto", "pt", "en"] = "auto"
+    time_zone: Zone | None = None
+
+
+class BriefingAnswer(BaseModel):
+    """What a model would be given, and the account of it."""
+
+    text: str
+    session: str
+    tokens: int
+    left_out: int
+    sections: list[Section]
+
+
+class Farewells(BaseModel):
+    """The user's own id, as proof that the click was meant."""
+
+    confirm: str
+
+
+@router.post("/briefing")
+async def briefing(wanted: BriefingRequest, user: Owner, memory: Engine, server: Server) -> BriefingAnswer:
+    """What of the memory a model would be given for a message."""
+    if wanted.chat is not None:
+        await check_own(memory, user, wanted.chat)
+    brief = await preview(memory, user, Wanted(**wanted.model_dump()), server.settings)
+    return BriefingAnswer(
+        text=brief.text,
+        session=brief.session,
+        tokens=brief.tokens,
+        left_out=brief.left_out,
+        sections=list(brief.sections),
+    )
+
+
+@router.get("/profile")
+async def profile(user: Owner, memory: Engine) -> Profile:
+    """Habits and preferences with their confidence, and the last moods."""
+    return await memory.profile(user)
+
+
+@router.get("/settings")
+async def settings(user: Owner, memory: Engine) -> UserSettings:
+    """What the user has set."""
+    return await memory.settings(user)
+
+
+@router.patch("/settings")
+async def change_settings(changed: Preferences, user: Owner, memory: Engine) -> UserSettings:
+    """Changes what was sent, and nothing else."""
+    return await memory.change_settings(user, **changed.model_dump(exclude_unset=True))
+
+
+@router.get("/metrics")
+async def metrics(user: Owner, memory: Engine) -> list[Metric]:
+    """How well the user's memory serves (LM-14)."""
+    return await stored_metrics(memory, user)
+
+
+@router.get("/export", response_class=StreamingResponse)
+async def export(user: Owner, memory: Engine) -> StreamingResponse:
+    """All that is kept of the user, as JSON lines (docs/export.md)."""
+
+    async def lines() -> AsyncIterator[bytes]:
+        async for line in memory.export(user):
+            yield json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+    headers = {"Content-Disposition": 'attachment; filename="thoughtcycle.jsonl"'}
+    return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
+
+
+@router.post("/import")
+async def import_file(file: UploadFile, user: Owner, memory: Engine) -> Imported:
+    """Takes in an export of this program, of ChatGPT or of Claude; twice adds nothing."""
+    with TemporaryDirectory(prefix="thoughtcycle-") as folder:
+        path = Path(folder) / "upload"
+        await asyncio.to_thread(_copied, file.file, path)
+        try:
+            return await memory.import_file(user, path)
+        except InputRefused as refused:  # it names the file as the user knows it
+            raise InputRefused(refused.code, **{**refused.values, "path": file.filename or "file"}) from None
+
+
+def _copied(source: BinaryIO, to: Path) -> None:
+    with to.open("wb") as target:
+        shutil.copyfileobj(source, target)
+
+
+@router.post("/forget")
+async def forget(farewell: Farewells, user: Owner, memory: Engine, server: Server) -> Farewell:
+    """Erases everything of the user for good; `left` is what a scan of all tables finds afterwards."""
+    if farewell.confirm != user:
+        raise InputRefused("bad_field", name="confirm", expected=repr(user))
+    await server.turns.stop_all(user)
+    return await forget_user(memory, server.resources.checkpointer, user)
+
+
+@router.get("/stats")
+async def stats(user: Owner, memory: Engine) -> dict[str, Any]:
+    """How much is kept of the user."""
+    census = await memory.stats(user)
+    memories = [
+        {"status": status, "kind": kind, "count": count}
+        for (status, kind), count in sorted(census.memories.items(), key=str)
+    ]
+    names = ("chats", "cycles", "changes", "pending", "bytes")
+    return {
+        "memories": memories,
+        "sheets": dict(census.sheets),
+        **{name: getattr(census, name) for name in names},
+    }
