@@ -7,9 +7,12 @@ from thoughtcycle.memory.blotting import without_blanks
 from thoughtcycle.memory.branches import REASON
 from thoughtcycle.memory.chats import is_empty, titled
 from thoughtcycle.memory.engine import owned
-from thoughtcycle.memory.masking import Mask
+from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.media import file_of
+from thoughtcycle.memory.owners import ItemSpace, item_space
 from thoughtcycle.memory.portable import (
+    OF,
+    STORE,
     Line,
     change_line,
     chat_line,
@@ -37,9 +40,9 @@ class Exporting(SheetKeeping):
         """Everything of `user` as JSON objects, one per line of an export file (docs/export.md).
 
         A header, each chat with its cycles, sheets, memories and former versions, their files, the journal,
-        and a last line that counts them. Of hidden memories only that there are some: their words are blotted
-        out everywhere. What changes meanwhile may be in or not; a memory that does may come twice, the later
-        line counts.
+        the same of what apps keep for the user, and a last line that counts them. Of hidden memories only
+        that there are some: their words are blotted out everywhere. What changes meanwhile may be in or not;
+        a memory that does may come twice, the later line counts.
         """
         hidden = await self._storage.listing(owned(user), _HIDDEN, limit=None, offset=0)
         mask = await self._masks.of(user)
@@ -53,6 +56,7 @@ class Exporting(SheetKeeping):
             self._memories(user, mask, secret, named),
             self._files(user, named),
             self._changes(user, mask, secret),
+            self._items(item_space(user)),
         ):
             async for line in part:
                 counted[line["line"]] += 1
@@ -113,6 +117,14 @@ class Exporting(SheetKeeping):
             data = await self._storage.file(user, sha256)
             for line in file_lines(sha256, data or b""):
                 yield line
+
+    async def _items(self, space: ItemSpace) -> AsyncIterator[Line]:
+        """What a deleted item said is no reason to blot anything out of the others."""
+        hidden = await self._storage.listing(space, _HIDDEN, limit=None, offset=0)
+        secret = {record.id for record in hidden}
+        for part in (self._memories(space, NOTHING, secret, set()), self._changes(space, NOTHING, secret)):
+            async for line in part:
+                yield {**line, OF: STORE}
 
     async def _changes(self, user: str, mask: Mask, secret: Collection[str]) -> AsyncIterator[Line]:
         after = 0

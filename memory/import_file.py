@@ -14,6 +14,8 @@ from thoughtcycle.memory.foreign import ForeignChat, chat_of
 from thoughtcycle.memory.jsonlist import LONGEST, objects
 from thoughtcycle.memory.portable import (
     FORMAT,
+    OF,
+    STORE,
     VERSION,
     Line,
     to_access,
@@ -147,6 +149,8 @@ def checked(path: Path) -> Iterator[tuple[Line, Contents]]:
                 parts.add(line)
             elif kind != "hidden":
                 raise ValueError(f"unknown line {kind!r}")
+            if line.get(OF, STORE) != STORE:
+                raise ValueError(f"lines of {line[OF]!r}")
             if kind == "chat":
                 chat = line["id"]
             if kind == "cycle" and line["chat"] != chat:

@@ -23,6 +23,9 @@ _COUNT, _LAST = "access_count", "last_access"
 Line: TypeAlias = dict[str, Any]
 """One object of the file; `line` says which kind it is."""
 
+OF, STORE = "of", "store"
+"""Field, and its value, of the lines about what apps keep for the user; other lines have none."""
+
 _OWN = {"space", "vector_ids"}
 """Fields of a memory that the importing side gives."""
 
@@ -159,7 +162,7 @@ def to_change(line: Line, user: str) -> JournalEntry:
 
 
 def _fields(line: Line) -> Line:
-    return {name: value for name, value in line.items() if name != "line"}
+    return {name: value for name, value in line.items() if name not in ("line", OF)}
 
 
 def _message(wire: Line) -> CycleMessage:

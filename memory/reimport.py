@@ -15,7 +15,8 @@ from thoughtcycle.memory.chats import is_empty
 from thoughtcycle.memory.engine import Engine
 from thoughtcycle.memory.formed import ConversationMemory
 from thoughtcycle.memory.import_file import Contents, checked, line_at, lines
-from thoughtcycle.memory.portable import Line, to_access, to_change, to_chat, to_cycle, to_memory
+from thoughtcycle.memory.owners import item_space
+from thoughtcycle.memory.portable import OF, Line, to_access, to_change, to_chat, to_cycle, to_memory
 from thoughtcycle.memory.portable_files import Parts
 from thoughtcycle.memory.portable_sheets import moved_judgement, moved_sheet, to_sheet
 from thoughtcycle.memory.records import Access, JournalEntry, MemoryRecord, named_id
@@ -63,6 +64,12 @@ class _Replay:
     found: dict[str, Access] = field(default_factory=dict)
     """Memory → how often it was found where the file comes from."""
 
+    def note_accesses(self, some: Sequence[Line]) -> None:
+        """Notes how often the memories of these lines were found."""
+        for line in some:
+            if line["line"] in ("memory", "version") and (access := to_access(line)) is not None:
+                self.found[self.renamed(line["_id"])] = access
+
 
 class Reimport(Engine):
     """Takes in what `export` wrote."""
@@ -72,12 +79,13 @@ class Reimport(Engine):
         contents, strange = Contents(""), False
         async for some in _in_batches(checked(path)):
             contents = some[-1][1]
-            strange = strange or await self._storage.strangers(user, **_ids([line for line, _ in some]))
+            for space, theirs in _by_space(user, [line for line, _ in some]):
+                strange = strange or await self._storage.strangers(space, **_ids(theirs))
         renamed = _renaming(user) if strange or contents.user != user else str
         done = Imported()
         total, seen = sum(contents.counted.values()), 0
         chat: list[Line] = []
-        replay = _Replay(user, path, contents.places, renamed)
+        replays: dict[str, _Replay] = {}
         parts, brought = Parts(), set[str]()
         async for some in _in_batches(lines(path)):
             for _, line in some:
@@ -89,17 +97,20 @@ class Reimport(Engine):
                 if line["line"] == "sheet":
                     done.sheets += await self._take_sheet(user, moved_sheet(line, renamed))
             for _, line in some:
-                if line["line"] in ("memory", "version") and (access := to_access(line)) is not None:
-                    replay.found[renamed(line["_id"])] = access
-            for _, line in some:
                 if line["line"] == "file" and (data := parts.add(line)) is not None:
                     brought.add(await self._take_file(user, line["sha256"], data))
-            rows = [line for _, line in some if line["line"] == "change" and line["memory"] in replay.places]
-            for group in distinct(rows):
-                await self._take_changes(replay, group, done)
+            for space, theirs in _by_space(user, [line for _, line in some]):
+                replay = replays.setdefault(space, _Replay(space, path, contents.places, renamed))
+                replay.note_accesses(theirs)
+                rows = [
+                    line for line in theirs if line["line"] == "change" and line["memory"] in replay.places
+                ]
+                for group in distinct(rows):
+                    await self._take_changes(replay, group, done)
             seen += len(some)
             progress(min(seen, total), total)
-        await self._take_accesses(replay)
+        for replay in replays.values():
+            await self._take_accesses(replay)
         for sha256 in brought - {""}:
             done.files += not await self._storage.drop_file(user, sha256)  # its memory may not be taken
         return done
@@ -288,6 +299,14 @@ def _found(steps: Sequence[dict[str, Any]], renamed: Callable[[str], str]) -> li
 
 def _renaming(user: str) -> Callable[[str], str]:
     return lambda id: named_id("imported", user, id)
+
+
+def _by_space(user: str, some: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
+    """The lines about the user's memories, and those about what apps keep for the user."""
+    items = [line for line in some if OF in line]
+    yield user, [line for line in some if OF not in line] if items else list(some)
+    if items:
+        yield item_space(user), items
 
 
 def _ids(some: Sequence[Line]) -> dict[str, list[str]]:

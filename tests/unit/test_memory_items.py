@@ -1,6 +1,8 @@
 """Items of apps live beside a user's memories: apart from them, but exported, checked and forgotten with them."""
 
+import json
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +13,7 @@ from thoughtcycle.memory.items import PASSING, run_out
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.owners import ItemSpace, item_space, owned, owner_of, stored_space
 from thoughtcycle.memory.records import ITEM, Access, MemoryDraft
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 __all__ = ["memory"]
 
@@ -121,3 +123,33 @@ async def test_a_user_is_forgotten_with_all_items(memory: Memory) -> None:
     assert farewell.erased["memories"] == 3 and farewell.left == {}
     assert await memory.list(ANAS) == [] and len(await memory.list(item_space("bia"))) == 1
     assert await memory.users() == ["bia"] and await memory.search(ANAS, "quimera") == []
+
+
+@pytest.mark.spec("BY-4")
+async def test_items_are_exported_and_come_back_once(memory: Memory, tmp_path: Path) -> None:
+    await memory.save("ana", [MemoryDraft(content="Gosta de quimeras", key="k")])
+    await memory.save(ANAS, [item("k", "quimera"), item("gone", "quimera apagada"), item("n", "outro")])
+    await memory.save(ANAS, [item("k", "grifo"), item("n", "quimera e grifo")])
+    (gone,) = (await memory.keyed(ANAS, ["gone"])).values()
+    await memory.hide(ANAS, [gone.id])
+    lines = [json.dumps(line) async for line in memory.export("ana")]
+    assert (
+        not any("apagada" in line for line in lines) and sum('"of": "store"' in line for line in lines) == 13
+    )
+    file = tmp_path / "ana.jsonl"
+    file.write_text("\n".join(lines))
+    async with Memory.open(f"sqlite:///{tmp_path}/other.db", embeddings=None, clock=Clock()) as other:
+        for user, new in (("ana", 3), ("ana", 0), ("bia", 3)):
+            done = await other.import_file(user, file)
+            found = await other.keyed(item_space(user), ["k", "n"])
+            assert {one.text: one.key for one in found.values()}.keys() == {
+                one.text for one in (await memory.keyed(ANAS, ["k", "n"])).values()
+            }
+            assert (done.memories > 0) is (new > 0)
+            assert [one.text for one in await other.list(user)] == ["Gosta de quimeras"]
+        undone = await other.undo(ANAS, (await other.keyed(ANAS, ["k"]))["k"].id)
+        assert undone.record is not None and undone.record.bindings == ("quimera",)
+        assert await other.doctor("ana") == [] == await other.doctor("bia")
+    file.write_text("\n".join(lines).replace('"of": "store"', '"of": "other"'))
+    with pytest.raises(InputRefused):
+        await memory.import_file("ana", file)
