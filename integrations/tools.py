@@ -1,59 +1,25 @@
 """The memory as tools for any chat model that calls tools: search, save, update, delete."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.v1 import ValidationError as ValidationErrorV1
 
 from thoughtcycle.integrations.caller import MARK, Setup, messages_of, state_value
+from thoughtcycle.integrations.desk import Act, Answer, Desk, Id, Ids, Query, Refused, Request, Topics
 from thoughtcycle.integrations.reaching import Given, Work, reach, wait_for
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Source
-from thoughtcycle.nodes.actions.memory_save import Binding, said, usable
-from thoughtcycle.nodes.context import Context, ContextSource, adapt
+from thoughtcycle.nodes.context import ContextSource, adapt
 from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.run import found
-from thoughtcycle.prompts.errors import StorageFailed, ThoughtcycleError
-from thoughtcycle.prompts.loader import Language, texts
+from thoughtcycle.prompts.loader import Language
 
-SHORT, LONGEST = 8, 400
-"""Characters of an id, and of a memory, that a model is shown."""
-
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=SHORT, max_length=200)]
-Topics = Annotated[list[Binding], Field(default_factory=list, max_length=12)]
 Runtime: TypeAlias = ToolRuntime[Any, Any]
-Answer: TypeAlias = tuple[str, dict[str, Any]]
+Told: TypeAlias = tuple[str, dict[str, Any]]
 """What the model reads, and what only the thread keeps: the ids shown, and whether memories changed."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of a tool: by whom, and in which conversation."""
-
-    context: Context
-    messages: Sequence[BaseMessage]
-    cycle: str | None
-    """The running cycle, where the middleware keeps one."""
-
-    @property
-    def user(self) -> str:
-        """Whose memory it is."""
-        return self.context.user_id
-
-    @property
-    def message(self) -> str:
-        """The user's last message."""
-        humans = (each.text for each in reversed(self.messages) if isinstance(each, HumanMessage))
-        return next(humans, "")
-
-
-Act: TypeAlias = Callable[..., Awaitable[Answer]]
 
 
 def memory_tools(
@@ -74,134 +40,82 @@ def memory_tools(
     is hidden, and `memory.undo` brings it back. What goes wrong is one line for the model; a run without a
     user fails with NotAllowed. `language` is that of what the model reads.
     """
-    desk = _Desk(memory, Setup(context, single_user, language, limits=limits or Limits()))
+    setup = Setup(context, single_user, language, limits=limits or Limits())
+    desk = Desk(setup.language, setup.limits)
+    made = _Tools(memory, setup, desk)
     return [
-        desk.tool("search", desk.search, query=Annotated[Text, Field(max_length=2_000)]),
-        desk.tool("save", desk.save, content=str, topics=Topics),
-        desk.tool("update", desk.update, id=Id, content=str),
-        desk.tool("delete", desk.delete, ids=Annotated[list[Id], Field(min_length=1, max_length=40)]),
+        made.tool("search", desk.search, query=Query),
+        made.tool("save", desk.save, content=str, topics=Topics),
+        made.tool("update", desk.update, id=Id, content=str),
+        made.tool("delete", desk.delete, ids=Ids),
     ]
 
 
-class _Desk:
-    """What the four tools do."""
+class _Tools:
+    """The desk's tools as LangChain's, with the run injected."""
 
-    def __init__(self, memory: Given, setup: Setup) -> None:
-        self._memory, self._setup = memory, setup
-        self._texts = texts(setup.language, "tools")
+    def __init__(self, memory: Given, setup: Setup, desk: Desk) -> None:
+        self._memory, self._setup, self._desk = memory, setup, desk
 
     def tool(self, name: str, act: Act, **arguments: Any) -> BaseTool:
         """`act` as a tool whose arguments, but for the injected run, are these."""
 
-        def call(runtime: Runtime, **given: Any) -> Answer:
+        def call(runtime: Runtime, **given: Any) -> Told:
             return wait_for(self._memory, self._answering(act, runtime, given))
 
-        async def acall(runtime: Runtime, **given: Any) -> Answer:
+        async def acall(runtime: Runtime, **given: Any) -> Told:
             return await reach(self._memory, self._answering(act, runtime, given))
 
         return StructuredTool.from_function(
             func=call,
             coroutine=acall,
             name=f"{name}_memory",
-            description=self._texts[f"{name}.about"],
+            description=self._desk.texts[f"{name}.about"],
             args_schema=self._schema(name, arguments),
             response_format="content_and_artifact",
             handle_tool_error=True,
             handle_validation_error=self._refused,
         )
 
-    async def search(self, memory: Memory, call: Call, *, query: str) -> Answer:
-        """The memories that speak of `query`, by words alone without the embedding model."""
-        if memory.unreadable:
-            raise StorageFailed("memory_away")
-        counted = not call.context.incognito
-        hits = await found(memory, call.user, query, self._setup.limits.search_hits, counted=counted)
-        if not hits and memory.waiting:  # it may be among what waits
-            raise StorageFailed("memory_away")
-        records = [hit.record for hit in hits]
-        if not records:
-            return self._texts["search.nothing"], noted(())
-        lines = "\n".join(line(record) for record in records)
-        return self._texts.fill("search.found", count=len(records), memories=lines), noted(records)
+    def _answering(self, act: Act, runtime: Runtime, given: Mapping[str, Any]) -> Work[Told]:
+        request = self._request(runtime)
 
-    async def save(self, memory: Memory, call: Call, *, content: str, topics: Sequence[str] = ()) -> Answer:
-        """Keeps one fact."""
-        text = self._written(call, content)
-        source = Source(cycle=call.cycle, words=said(text, call.message, self._setup.language))
-        draft = MemoryDraft(content=text, bindings=tuple(dict.fromkeys(topics)), source=source)
-        (saved,) = await memory.save(call.user, [draft])
-        if saved.outcome == "erased":
-            return self._texts["save.deleted"], noted(())
-        section = "save.known" if saved.outcome == "known" else "save.done"
-        return self._texts.fill(section, id=saved.record.id[:SHORT]), noted([saved.record], changed=True)
-
-    async def update(self, memory: Memory, call: Call, *, id: str, content: str) -> Answer:
-        """Gives a memory that was shown new content."""
-        text, shown = self._written(call, content), self._shown(call, [id])
-        words = said(text, call.message, self._setup.language)
-        record = await memory.update(call.user, shown[0], content=text, cycle=call.cycle, words=words)
-        return self._texts.fill("update.done", id=record.id[:SHORT]), noted([record], changed=True)
-
-    async def delete(self, memory: Memory, call: Call, *, ids: list[str]) -> Answer:
-        """Hides memories that were shown."""
-        gone = await memory.hide(call.user, self._shown(call, ids), cycle=call.cycle)
-        return self._texts.fill("delete.done", count=len(gone)), noted((), changed=True)
-
-    def _answering(self, act: Act, runtime: Runtime, given: Mapping[str, Any]) -> Work[Answer]:
-        context = self._setup.caller(runtime, runtime.state)
-        mark = state_value(runtime.state, MARK)
-        cycle = mark.get("cycle") if isinstance(mark, Mapping) else None
-        call = Call(context, messages_of(runtime.state), cycle)
-
-        async def answer(memory: Memory) -> Answer:
+        async def answer(memory: Memory) -> Told:
             try:
-                return await act(memory, call, **given)
-            except ThoughtcycleError as failure:
-                away = isinstance(failure, StorageFailed) and memory.lost(failure)
-                known = StorageFailed("memory_away") if away else failure
-                raise ToolException(known.text(self._setup.language)) from failure
+                return told(await self._desk.answer(act, memory, request, **given))
+            except Refused as refusal:
+                raise ToolException(str(refusal)) from refusal
 
         return answer
 
+    def _request(self, runtime: Runtime) -> Request:
+        context = self._setup.caller(runtime, runtime.state)
+        mark = state_value(runtime.state, MARK)
+        messages = messages_of(runtime.state)
+        humans = (each.text for each in reversed(messages) if isinstance(each, HumanMessage))
+        return Request(
+            context.user_id,
+            shown=shown_in(messages),
+            message=next(humans, ""),
+            cycle=mark.get("cycle") if isinstance(mark, Mapping) else None,
+            incognito=context.incognito,
+        )
+
     def _schema(self, name: str, arguments: Mapping[str, Any]) -> type[BaseModel]:
         fields: dict[str, Any] = {
-            each: (kind, Field(description=self._texts[f"{name}.{each}"])) for each, kind in arguments.items()
+            each: (kind, Field(description=self._desk.texts[f"{name}.{each}"]))
+            for each, kind in arguments.items()
         }
         return create_model(f"{name}_memory", __config__=ConfigDict(extra="ignore"), **fields)
 
-    def _written(self, call: Call, content: str) -> str:
-        """`content` as it may be kept; ToolException otherwise."""
-        if call.context.incognito:
-            raise ToolException(self._texts["incognito"])
-        most = self._setup.limits.content_chars
-        if not usable(content, most):
-            raise ToolException(self._texts.fill("empty", most=most))
-        return content.strip()
-
-    def _shown(self, call: Call, ids: Iterable[str]) -> list[str]:
-        """The memories of these ids or beginnings, each shown in this conversation; else ToolException."""
-        known = shown_in(call.messages)
-        fitting = {id: [one for one in known if one.startswith(id)] for id in ids}
-        for id, ones in fitting.items():
-            if len(ones) != 1:
-                raise ToolException(self._texts.fill("not_shown", id=repr(id)))
-        return [ones[0] for ones in fitting.values()]
-
     def _refused(self, error: ValidationError | ValidationErrorV1) -> str:
         problems = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
-        return self._texts.fill("arguments", problem="; ".join(problems))
+        return self._desk.texts.fill("arguments", problem="; ".join(problems))
 
 
-def line(record: MemoryRecord) -> str:
-    """A memory as a model is shown it."""
-    text = " ".join(record.text.split())
-    about = ", ".join(filter(None, (record.kind, record.valid_from.date().isoformat())))
-    return f"[{record.id[:SHORT]}] {text[:LONGEST]} ({about})"
-
-
-def noted(records: Iterable[MemoryRecord], *, changed: bool = False) -> dict[str, Any]:
-    """What the thread keeps of a call, out of the model's sight."""
-    return {MARK: {"shown": [record.id for record in records], "changed": changed}}
+def told(answer: Answer) -> Told:
+    """An answer for the model; what the thread keeps of it is out of the model's sight."""
+    return answer.text, {MARK: {"shown": list(answer.shown), "changed": answer.changed}}
 
 
 def shown_in(messages: Iterable[BaseMessage]) -> list[str]:
