@@ -122,7 +122,7 @@ def others(it: Material, frame: Texts) -> list[Item]:
     for what was said. That stands in for it where no message tells enough.
     """
     found = [
-        lines.of_other(hit.record.id, hit.record.text, importance, hit.relevance, "memory", frame)
+        lines.of_other(hit.record.id, hit.shown.text, importance, hit.relevance, "memory", frame)
         for hit in it.found.hits
         if (importance := hit.record.importance)
     ]
@@ -154,7 +154,7 @@ def _tells(hit: MessageHit) -> bool:
 
 def _memory(it: Material, hit: MemoryHit, score: float, frame: Texts, *, labelled: bool) -> Item:
     """A memory and what it said before it changed."""
-    item = lines.of_memory(hit.record, score, it.now, frame, labelled=labelled)
+    item = lines.of_memory(hit.shown, score, it.now, frame, labelled=labelled)
     before = it.found.former.get(hit.record.id)
     return item if before is None else replace(item, former=lines.of_former(before, item, it.now, frame))
 

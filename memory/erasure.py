@@ -62,6 +62,8 @@ class Trace:
     """Stems of its content words."""
     topics: frozenset[str]
     """Stems of the words of its labels and search contexts."""
+    files: frozenset[str] = frozenset()
+    """Hashes of the files that it is."""
 
 
 @cache
@@ -113,6 +115,7 @@ def trace(
         core=_core(_lines(record.content), topics),
         terms=stems(word for text in contents for word in tokens(text).words),
         topics=topics,
+        files=frozenset(sha256 for one in files if (sha256 := file_of(one.content)) is not None),
     )
 
 

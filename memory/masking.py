@@ -73,6 +73,11 @@ class Mask:
         """Ids of the memories that are looked for."""
         return frozenset(one.memory for one in self.traces)
 
+    @property
+    def files(self) -> frozenset[str]:
+        """Hashes of the files among them."""
+        return frozenset().union(*(one.files for one in self.traces))
+
     def since(self, at: datetime) -> "Mask":
         """What is looked for in something said at `at`: what was deleted later."""
         return Mask(tuple(self._since(at)))

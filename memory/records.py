@@ -20,7 +20,7 @@ from thoughtcycle.memory.kinds import Frozen as Frozen
 from thoughtcycle.memory.kinds import Kind as Kind
 from thoughtcycle.memory.kinds import Layer as Layer
 from thoughtcycle.memory.kinds import Role as Role
-from thoughtcycle.memory.media import file_of, line_of
+from thoughtcycle.memory.media import file_of, line_of, with_piece
 
 NAMESPACE = UUID("0c5f3a52-7d0e-4b39-9a55-9f6d7d5d1a00")
 """Root of the name-based ids: equal names give equal ids on every machine (RFC 9562, version 5)."""
@@ -325,6 +325,14 @@ class MemoryHit(Frozen):
     """In [0, 1], comparable within one search only."""
     matched: str
     """The search key that matched best."""
+
+    @property
+    def shown(self) -> MemoryRecord:
+        """The memory as it is told: of a file its name and the piece of its text that was found."""
+        record = self.record
+        if file_of(record.content) is None or self.matched == record.text:
+            return record
+        return record.model_copy(update={"content": with_piece(record.content, self.matched)})
 
 
 class MessageHit(Frozen):

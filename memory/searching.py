@@ -15,6 +15,7 @@ from thoughtcycle.memory.engine import Engine, owned
 from thoughtcycle.memory.facets import Filters, aware
 from thoughtcycle.memory.index import ACTIVE, SpaceIndex
 from thoughtcycle.memory.masks import out_of_sight
+from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.ranking import FLOOR, best_key, rerank
 from thoughtcycle.memory.recipes import DEFAULT, Recipe, recipe_of, words
 from thoughtcycle.memory.records import (
@@ -268,6 +269,13 @@ def ranked(
             matched = best_key(wanted, keys) or near or matched
         hits.append(MemoryHit(record=record, relevance=score, matched=matched))
     return hits
+
+
+def as_found(hit: MemoryHit, query: str) -> MemoryRecord:
+    """A memory as it answers `query`: of a file the piece of its text that shares most words with it."""
+    file = file_of(hit.record.content) is not None
+    piece = best_key(terms(query), hit.record.bindings) if file else None
+    return (hit if piece is None else hit.model_copy(update={"matched": piece})).shown
 
 
 def nearest_key(keys: Sequence[str], place: int | None, vectors: int) -> str | None:

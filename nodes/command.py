@@ -1,16 +1,19 @@
 """The door: refuses what cannot be used, settles the language, answers commands without the cycle."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import cast
 
-from langchain_core.messages import RemoveMessage
+from langchain_core.messages import HumanMessage, RemoveMessage
 from langgraph.graph import END
 
 from thoughtcycle.memory.records import Step
+from thoughtcycle.memory.searching import as_found
 from thoughtcycle.memory.secrets import unasked
 from thoughtcycle.mind.language.unsaying import unsays_last
 from thoughtcycle.mind.streaming import speak
+from thoughtcycle.nodes.attach import attach, looked_at, with_marks
 from thoughtcycle.nodes.commands import LOOK_UP, Command, command_in, switched
 from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.envelope import enveloped
@@ -19,6 +22,7 @@ from thoughtcycle.nodes.settling import settle
 from thoughtcycle.nodes.state import Briefing, State, StateUpdate
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.nodes.unsay import UNSAY, unsay
+from thoughtcycle.nodes.uploads import Upload, uploads_in
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed, ThoughtcycleError
 from thoughtcycle.prompts.loader import Language
 
@@ -40,6 +44,7 @@ async def command(turn: Turn) -> StateUpdate:
         "steps": [],
         "window": [],
         "briefing": Briefing(text="", shown=[], left_out=0, tokens=0),
+        "attached": [],
         "paused": False,
         "failure": None,
         "next_action": RECALL,
@@ -55,17 +60,37 @@ async def command(turn: Turn) -> StateUpdate:
 
 async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
     """The user's message as one, and its language; the whole answer when it is a command."""
+    limits = turn.services.limits
     said = new_messages(turn.state["messages"])
-    message = taken_in(said, longest=turn.services.limits.message_chars)
+    uploads = uploads_in(said, largest=limits.file_bytes)
+    message = taken_in(said, longest=limits.message_chars, empty=bool(uploads))
     language, time_zone = await settle(turn, message.text)
     settled: StateUpdate = {"language": language, "time_zone": time_zone}
-    messages = [*(RemoveMessage(id=part.id) for part in said[:-1] if part.id), message]
+    gone = [RemoveMessage(id=part.id) for part in said[:-1] if part.id]
+    if uploads:
+        return settled | await _take_in(turn, {**fresh, **settled}, message, uploads, gone)
+    messages = [*gone, message]
     called = UNSAY if unsays_last(message.text) else command_in(message.text)
     if called is None:
         return settled | {"messages": messages}
     begun = replace(turn, state=cast(State, {**turn.state, **fresh, **settled, "messages": [message]}))
     done = await _answered(begun, called)
     return done | settled | {"messages": [*messages, *done["messages"]]}
+
+
+async def _take_in(
+    turn: Turn,
+    begun: StateUpdate,
+    message: HumanMessage,
+    uploads: Sequence[Upload],
+    gone: Sequence[RemoveMessage],
+) -> StateUpdate:
+    """A message with files: they are looked at before anything is kept of it. It is never a command."""
+    turn = replace(turn, state=cast(State, {**turn.state, **begun}))
+    files = await looked_at(uploads, message.text, turn)
+    marked = with_marks(message, files, turn.texts("cycle"))
+    done = await attach(turn, marked, message.text, files)
+    return done | {"messages": [*gone, marked, *done.get("messages", ())]}
 
 
 async def _answered(turn: Turn, called: Command) -> StateUpdate:
@@ -113,7 +138,7 @@ async def _look_up(turn: Turn, query: str) -> StateUpdate:
     turn.status(words["status.searching"])
     if query:
         hits = await turn.find(query, turn.services.limits.search_hits)
-        records = [hit.record for hit in hits]
+        records = [as_found(hit, query) for hit in hits]
     else:
         found = await turn.memory.list(turn.user, limit=turn.services.limits.recalled // 2)
         records = [unasked(record) for record in found]

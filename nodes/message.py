@@ -39,9 +39,13 @@ def new_messages(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
     return found
 
 
-def taken_in(messages: Sequence[HumanMessage], *, longest: int) -> HumanMessage:
-    """The user's messages of this turn as one, cleaned (see `clean`) and in their envelope (TC-2)."""
-    text = clean("\n\n".join(message.text for message in messages), longest=longest)
+def taken_in(messages: Sequence[HumanMessage], *, longest: int, empty: bool = False) -> HumanMessage:
+    """The user's messages of this turn as one, cleaned (see `clean`) and in their envelope (TC-2).
+
+    `empty`: it may say nothing, because files came with it.
+    """
+    text = "\n\n".join(message.text for message in messages)
+    text = "" if empty and not text.strip() else clean(text, longest=longest)
     wrapped = envelope(chat_history=True, modal="text")
     return HumanMessage(text, id=messages[-1].id, name=messages[-1].name, additional_kwargs=wrapped)
 

@@ -16,6 +16,7 @@ from thoughtcycle.memory.secrets import unasked
 from thoughtcycle.mind.language.situations import situation_contexts
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes import window as windows
+from thoughtcycle.nodes.attach import beside as attached_beside
 from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.message import user_message
@@ -45,11 +46,12 @@ async def recall(turn: Turn) -> StateUpdate:
 
 async def unread(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     """The turn without memory: nothing is shown that could not be checked, and nothing false is said."""
+    away = turn.texts("cycle")["briefing_away"]
     return {
         "messages": await turn.outage_told(),
         "cycle_id": cycle.id if cycle else None,
         "window": [],
-        "briefing": Briefing(text=turn.texts("cycle")["briefing_away"], shown=[], left_out=0, tokens=0),
+        "briefing": with_files(turn, Briefing(text=away, shown=[], left_out=0, tokens=0)),
         "recalled": [],
     }
 
@@ -64,9 +66,9 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     )
     known = {id: memory for id, memory in recalled.items() if id not in changed}
     known |= {record.id: short_form(unasked(record)) for record in changed.values() if record is not None}
-    briefing = brief(turn, beside(material, cycles))
+    briefing = with_files(turn, brief(turn, beside(material, cycles)))
     told = frozenset(briefing["shown"])
-    records = [hit.record for hit in material.found.hits if hit.record.id in told]
+    records = [hit.shown for hit in material.found.hits if hit.record.id in told]
     if not turn.context.incognito:
         turn.memory.accessed(turn.user, [record.id for record in records])
     shown = {record.id: short_form(unasked(record)) for record in records}
@@ -118,6 +120,11 @@ def plan_of(limits: Limits, *, smart: bool | None) -> Plan:
     )
 
 
+def with_files(turn: Turn, briefing: Briefing) -> Briefing:
+    """The briefing with the files of this turn's message."""
+    return attached_beside(briefing, turn.state.get("attached", ()), turn.texts("cycle"))
+
+
 def brief(turn: Turn, material: Material) -> Briefing:
     """The memory block within its budget, and its account."""
     done = made(material, plan_of(turn.services.limits, smart=turn.context.smart_context), turn.language)
@@ -157,4 +164,5 @@ async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
         gathered_for(turn), recent_messages(turn, turn.state.get("parent"))
     )
     window = windows.fit(recent, turn.services.limits.window_tokens)
-    return {"briefing": brief(turn, left_out(beside(material, cycles), without)), "window": window}
+    briefing = with_files(turn, brief(turn, left_out(beside(material, cycles), without)))
+    return {"briefing": briefing, "window": window}

@@ -1,5 +1,8 @@
 """What a thread's state says of hidden or erased memories, taken out of it (pure)."""
 
+import base64
+import binascii
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -37,7 +40,11 @@ _PLAIN = frozenset(
 )
 """Names whose values are ids and marks, never what somebody said."""
 
-_SAID = ("window", "steps", "recalled", "briefing")
+_ENCODED = ("base64", "data")
+"""Names under which a part of a message holds a file, as base64."""
+_SHORTEST = 60
+"""Characters below which it may be a word."""
+_SAID = ("window", "steps", "recalled", "briefing", "attached")
 """Keys of our state that hold words, beside the messages."""
 
 Message = TypeVar("Message", bound=BaseMessage)
@@ -97,7 +104,10 @@ def redacted(value: Any, mask: Mask, name: str = "") -> Any:
     if name in _PLAIN or not mask:
         return value
     if isinstance(value, str):
-        return mask.text(value)
+        data = _bytes(value, name)
+        if data is None:
+            return mask.text(value)
+        return HIDDEN if mask.files and hashlib.sha256(data).hexdigest() in mask.files else value
     if isinstance(value, BaseMessage):
         return _message(value, mask)
     if isinstance(value, Mapping):
@@ -105,6 +115,17 @@ def redacted(value: Any, mask: Mask, name: str = "") -> Any:
     if type(value) in (list, tuple):
         return type(value)(redacted(item, mask, name) for item in value)
     return value
+
+
+def _bytes(value: str, name: str) -> bytes | None:
+    """The file that a part of a message holds, as long as no step has taken it in; None for a text."""
+    text = value.partition(",")[2] if value.startswith("data:") else value if name in _ENCODED else ""
+    if len(text) < _SHORTEST:
+        return None
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
 
 
 def _mapping(value: Mapping[str, Any], mask: Mask) -> dict[str, Any]:

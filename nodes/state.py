@@ -40,6 +40,18 @@ class Briefing(TypedDict):
     sections: NotRequired[list[BriefSection]]
 
 
+class Attached(TypedDict):
+    """A file of the message of this turn."""
+
+    id: str | None
+    """Of its memory; None where it was not kept."""
+    name: str
+    text: str
+    """The beginning of its text."""
+    cut: bool
+    """Whether there is more."""
+
+
 class State(InputState):
     """The thread's state. `messages` holds dialogue only."""
 
@@ -64,6 +76,8 @@ class State(InputState):
     recalled: list[Recalled]
     """Memories that this thread has seen and may therefore change."""
     briefing: Briefing
+    attached: list[Attached]
+    """The files of the user's message."""
     paused: bool
     """The user has paused: nothing is learned from this cycle."""
     failure: str | None

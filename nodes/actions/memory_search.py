@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import StringConstraints
 
-from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.memory.records import MemoryHit, MemoryRecord
+from thoughtcycle.memory.searching import as_found
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.language.understanding import topics_of
 from thoughtcycle.nodes.actions.base import Action, Outcome
@@ -85,10 +86,11 @@ class MemorySearch(Action[list[str]]):
         self.status(turn, "status.formatting")
         vectors = await _embedded([context for context in contexts if context not in ALL_OR_LAST], turn)
         self.status(turn, "status.looking_up")
-        found: dict[str, MemoryRecord] = {}
+        hits: dict[str, MemoryHit] = {}
         for context in contexts:
-            for record in await _look_up(context, vectors.get(context), turn):
-                found.setdefault(record.id, record)
+            for hit in await _look_up(context, vectors.get(context), turn):
+                hits.setdefault(hit.record.id, hit)
+        found = {id: as_found(hit, " ".join(contexts)) for id, hit in hits.items()}
         if not found and turn.memory.waiting:  # it may be among what waits
             raise StorageFailed("memory_away")
         for record in found.values():
@@ -110,14 +112,18 @@ async def _embedded(contexts: list[str], turn: Turn) -> dict[str, np.ndarray]:
         return dict.fromkeys(contexts, WORDS_ONLY)
 
 
-async def _look_up(context: str, vector: np.ndarray | None, turn: Turn) -> list[MemoryRecord]:
+async def _look_up(context: str, vector: np.ndarray | None, turn: Turn) -> list[MemoryHit]:
     limits = turn.services.limits
     if context == EVERYTHING:
-        return await turn.memory.list(turn.user, limit=limits.recalled)
+        return _as_hits(await turn.memory.list(turn.user, limit=limits.recalled))
     if context == LAST:
-        return await _last_kept(turn)
+        return _as_hits(await _last_kept(turn))
     found = WORDS_ONLY if vector is None else vector
-    return [hit.record for hit in await turn.find(context, limits.search_hits, found)]
+    return await turn.find(context, limits.search_hits, found)
+
+
+def _as_hits(records: list[MemoryRecord]) -> list[MemoryHit]:
+    return [MemoryHit(record=record, relevance=1.0, matched=record.text) for record in records]
 
 
 async def _last_kept(turn: Turn) -> list[MemoryRecord]:
