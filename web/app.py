@@ -9,10 +9,10 @@ from fastapi import FastAPI
 from thoughtcycle.graph.settings import Settings, load_settings
 from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.web import failures
-from thoughtcycle.web.api import chat, conversations, jobs, memories, user
+from thoughtcycle.web.api import chat, conversations, files, jobs, memories, user
 from thoughtcycle.web.serving import serve
 
-ROUTERS = (chat.router, memories.router, conversations.router, user.router, jobs.router)
+ROUTERS = (chat.router, files.router, memories.router, conversations.router, user.router, jobs.router)
 
 
 def create_app(settings: Settings | None = None, models: ModelSettings | None = None) -> FastAPI:

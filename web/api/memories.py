@@ -8,6 +8,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from thoughtcycle.memory.masking import listed, listed_history
+from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.provenance import Provenance
 from thoughtcycle.memory.receipt import Receipt
@@ -98,6 +99,11 @@ async def _known(memory: Memory, user: str, id: str) -> MemoryRecord:
     return record
 
 
+def light(record: MemoryRecord) -> MemoryRecord:
+    """A memory as lists have it: of a file without its text, which only the memory itself shows."""
+    return record if file_of(record.content) is None else record.model_copy(update={"bindings": ()})
+
+
 @router.get("")
 async def list_memories(
     user: Owner,
@@ -110,7 +116,7 @@ async def list_memories(
     """The memories of these statuses, the last changed first, secrets masked; `at`: as believed then."""
     statuses: tuple[Status, ...] = tuple(status)
     found = await memory.list(user, statuses=statuses, at=at, limit=limit, offset=offset)
-    return [unasked(listed(record)) for record in found]
+    return [light(unasked(listed(record))) for record in found]
 
 
 @router.get("/search")
@@ -141,7 +147,7 @@ async def search(
         include=ALL if archived else FACTS,
     )
     return [
-        Hit(relevance=hit.relevance, matched=hit.matched, memory=hit.record)
+        Hit(relevance=hit.relevance, matched=hit.matched, memory=light(hit.record))
         for hit in hits
         if isinstance(hit, MemoryHit)
     ]
