@@ -82,7 +82,7 @@ class Settings(BaseSettings):
         return self.db.get_secret_value() if given is None else given
 
 
-_GROUPS = ("limits", "auth")
+_GROUPS = ("limits", "auth", "web")
 
 
 def load_settings() -> Settings:
@@ -103,8 +103,11 @@ def _expected(place: Sequence[int | str]) -> str:
     """What a setting takes, as far as it can be said without words."""
     if place[0] == "auth" and len(place) > 1:
         return auth_settings.EXPECTED[str(place[1])]
-    if place[0] == "limits" and len(place) > 1 and (limit := Limits.model_fields.get(str(place[1]))):
-        return " … ".join(str(getattr(bound, "ge", getattr(bound, "le", ""))) for bound in limit.metadata)
+    groups: dict[str, type[BaseModel]] = {"limits": Limits, "web": WebSettings}
+    group = groups.get(str(place[0]), BaseModel)
+    field = group.model_fields.get(str(place[-1]))
+    if field and field.metadata:
+        return " … ".join(str(getattr(bound, "ge", getattr(bound, "le", ""))) for bound in field.metadata)
     return {"language": " | ".join(LANGUAGES), "time_zone": "IANA"}.get(str(place[0]), "text")
 
 

@@ -13,6 +13,19 @@ class WebSettings(BaseModel):
     body_bytes: int = Field(
         default=12_000_000, ge=1_000, le=1_000_000_000, description="Longest request accepted, in bytes."
     )
+    requests_per_minute: int = Field(
+        default=300, ge=1, le=1_000_000, description="Requests of one user, where callers prove who they are."
+    )
+    burst: int = Field(default=100, ge=1, le=1_000_000, description="Of these, how many may come at once.")
+    attempts_per_minute: int = Field(
+        default=20, ge=1, le=1_000_000, description="Failed proofs of who one is, from one address."
+    )
+    tokens_per_day: int | None = Field(
+        default=None,
+        ge=1,
+        le=10_000_000_000,
+        description="Model tokens that the turns of a user may take in a day (UTC), per process; unset: any.",
+    )
     waiting: int = Field(
         default=20, ge=1, le=1_000, description="Messages of one chat that may wait for the one before."
     )

@@ -3,6 +3,7 @@
 ThoughtcycleError
 ├── InputRefused        what came in cannot be used (empty, too long, unknown language …)
 ├── NotAuthenticated    the caller did not prove who they are (no token, expired, forged …)
+├── TooMuch             too many requests, or too many tokens in a day
 ├── NotAllowed          no user, somebody else's chat, an id that was never recalled
 ├── StorageFailed       the database said no (locked, full, read-only, corrupt, newer schema)
 ├── ModelFailed         the model said no (key, address, limit, time-out, cut stream, bad answer)
@@ -37,6 +38,10 @@ class InputRefused(ThoughtcycleError):
 
 class NotAuthenticated(ThoughtcycleError):
     """The caller did not prove who they are."""
+
+
+class TooMuch(ThoughtcycleError):
+    """More than a caller may ask for now; the value `seconds` says when to come again."""
 
 
 class NotAllowed(ThoughtcycleError):

@@ -34,6 +34,7 @@ def create_app(settings: Settings | None = None, models: ModelSettings | None = 
         openapi_url="/api/openapi.json",
         max_body_size=configured.web.body_bytes,
     )
+    app.state.public = configured.auth.on
     failures.install(app)
     for router in ROUTERS:
         app.include_router(router)

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Request
 
-from thoughtcycle.graph.settings import login_name
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.web.auth import Caller
 from thoughtcycle.web.serving import Serving
 
 
@@ -27,12 +27,22 @@ def engine(server: Server) -> Memory:
 Engine = Annotated[Memory, Depends(engine)]
 
 
-async def owner(server: Server) -> str:
-    """The user whose request this is."""
-    return server.settings.user or login_name()
+async def owner(request: Request) -> str:
+    """The user whose request this is, as the gate found out."""
+    caller: Caller = request.state.caller
+    return caller.user
 
 
 Owner = Annotated[str, Depends(owner)]
+
+
+async def talker(user: Owner, server: Server) -> str:
+    """The user, who has tokens left for a turn; TooMuch('tokens_spent') without."""
+    server.gate.budget.check(user)
+    return user
+
+
+Talker = Annotated[str, Depends(talker)]
 
 ChatId = Annotated[str, Path(min_length=1, max_length=200, description="The chat's id.")]
 

@@ -13,15 +13,20 @@ from thoughtcycle.prompts.errors import (
     InputRefused,
     ModelFailed,
     NotAllowed,
+    NotAuthenticated,
     StorageFailed,
     ThoughtcycleError,
+    TooMuch,
+    for_strangers,
 )
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
+from thoughtcycle.web import auth
 
 log = logging.getLogger(__name__)
 
 STATUS: dict[type[ThoughtcycleError], int] = {
     InputRefused: 422,
+    TooMuch: 429,
     NotAllowed: 404,
     StorageFailed: 503,
     ModelFailed: 502,
@@ -47,14 +52,25 @@ def language_of(request: Request) -> Language:
 
 def status_of(error: ThoughtcycleError) -> int:
     """The HTTP status of a known failure."""
+    if isinstance(error, NotAuthenticated):
+        return auth.status_of(error)
     kind = next((status for known, status in STATUS.items() if isinstance(error, known)), 400)
     return CODES.get(error.code, kind)
 
 
-def failure(error: BaseException, language: Language) -> Failure:
-    """What is told of `error`: the line of a known one, nothing of any other."""
+def headers_of(error: ThoughtcycleError) -> dict[str, str]:
+    """The headers that belong to a known failure: what proof is wanted, when to come again."""
+    if isinstance(error, TooMuch):
+        return {"retry-after": str(error.values["seconds"])}
+    return {"www-authenticate": "Bearer"} if status_of(error) == 401 else {}
+
+
+def failure(error: BaseException, request: Request) -> Failure:
+    """What is told of `error`: the line of a known one, nothing of any other, no internals to strangers."""
+    language = language_of(request)
     if isinstance(error, ThoughtcycleError):
-        return Failure(code=error.code, message=error.text(language))
+        told = for_strangers(error) if request.app.state.public else error
+        return Failure(code=told.code, message=told.text(language))
     return Failure(code="internal", message=texts(language, "errors")["internal"])
 
 
@@ -63,14 +79,14 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(ThoughtcycleError)
     async def known(request: Request, error: ThoughtcycleError) -> JSONResponse:
-        return _answer(failure(error, language_of(request)), status_of(error))
+        return _answer(failure(error, request), status_of(error), headers_of(error))
 
     @app.exception_handler(RequestValidationError)
     async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"][1:]) or "body"
         refused = InputRefused("bad_field", name=place, expected=first["msg"])
-        return _answer(failure(refused, language_of(request)), 422)
+        return _answer(failure(refused, request), 422)
 
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> JSONResponse:
@@ -82,7 +98,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def unknown(request: Request, error: Exception) -> JSONResponse:
         log.error("%s %s failed: %s", request.method, request.url.path, type(error).__name__)
-        return _answer(failure(error, language_of(request)), 500)
+        return _answer(failure(error, request), 500)
 
 
 def _answer(told: Failure, status: int, headers: Any = None) -> JSONResponse:

@@ -13,6 +13,7 @@ from thoughtcycle.graph.settings import Settings
 from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.web.app import create_app
+from thoughtcycle.web.auth import check_listening
 
 GRACE_SECONDS = 3
 """How long a reply may go on after the server was told to stop; all is closed two seconds later."""
@@ -21,10 +22,12 @@ GRACE_SECONDS = 3
 def listen(settings: Settings, models: ModelSettings, told: Callable[[str], object]) -> None:
     """Serves until SIGINT or SIGTERM. `told` is given the address once requests are taken in.
 
-    InputRefused('port_taken') when the port is not ours; StorageFailed when the database cannot be opened.
+    InputRefused('listening_open') beyond this computer without authentication, 'port_taken' when the port is
+    not ours; StorageFailed when the database cannot be opened.
     """
-    app = create_app(settings, models)
     host, port = settings.web.host, settings.web.port
+    check_listening(host, settings)
+    app = create_app(settings, models)
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=512)

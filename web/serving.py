@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from thoughtcycle.graph.resources import Resources, hold
 from thoughtcycle.graph.settings import Settings
 from thoughtcycle.mind.roles import ModelSettings
+from thoughtcycle.web.gate import Gate
 from thoughtcycle.web.turns import Turns
 
 
@@ -17,14 +18,16 @@ class Serving:
     settings: Settings
     resources: Resources
     turns: Turns
+    gate: Gate
 
 
 @asynccontextmanager
 async def serve(settings: Settings, models: ModelSettings | None) -> AsyncIterator[Serving]:
     """Opens memory, mind, checkpointer and worker; on leaving, turns that still run write what they said."""
     async with hold(settings, models) as resources:
-        turns = Turns(resources)
+        gate = Gate.of(settings)
+        turns = Turns(resources, gate.budget)
         try:
-            yield Serving(settings, resources, turns)
+            yield Serving(settings, resources, turns, gate)
         finally:
             await turns.aclose()

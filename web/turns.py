@@ -5,8 +5,9 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
@@ -14,11 +15,13 @@ from langgraph.types import StateSnapshot
 
 from thoughtcycle.graph.resources import Resources
 from thoughtcycle.graph.streaming import stream
-from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
+from thoughtcycle.graph.thought_cycle import ThoughtCycle, builder, compile_cycle
 from thoughtcycle.nodes.actions.registry import discover
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.envelope import Wire
+from thoughtcycle.nodes.services import lent
 from thoughtcycle.prompts.errors import InputRefused, ThoughtcycleError
+from thoughtcycle.web.limits import Budget
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +41,9 @@ class _Line:
 class Turns:
     """The turns of all users on this event loop."""
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, budget: Budget) -> None:
         self._resources = resources
+        self._budget = budget
         self._graph = self._compiled(incognito=False)
         self._saver = InMemorySaver()
         self._incognito = self._compiled(incognito=True)
@@ -47,16 +51,9 @@ class Turns:
         self._lines: dict[tuple[str, str], _Line] = {}
 
     def _compiled(self, *, incognito: bool) -> ThoughtCycle:
-        services = self._resources.services
-        return create_thought_cycle(
-            memory=services.memory,
-            mind=services.mind,
-            actions=discover(self._resources.settings.disabled_actions),
-            checkpointer=self._saver if incognito else self._resources.checkpointer,
-            limits=services.limits,
-            language=services.language,
-            time_zone=services.time_zone,
-        )
+        services = replace(self._resources.services, single_user=None)
+        graph = builder(lent(services), actions=discover(self._resources.settings.disabled_actions))
+        return compile_cycle(graph, self._saver if incognito else self._resources.checkpointer)
 
     async def say(self, context: Context, chat: str, text: str, *, id: str) -> AsyncGenerator[Wire, None]:
         """What comes back for a message; InputRefused('chat_busy') when too many wait in this chat."""
@@ -147,6 +144,8 @@ class Turns:
         parts: "asyncio.Queue[Wire | None]",
     ) -> None:
         memory = self._resources.services.memory
+        used = UsageMetadataCallbackHandler()
+        config = {**config, "callbacks": [used]}
         try:
             async with aclosing(stream(self._graph_for(context), message, config, context, [])) as coming:
                 async for part in coming:
@@ -155,6 +154,9 @@ class Turns:
             if not context.incognito:
                 await memory.cut_short(context.user_id, chat)
             raise
+        finally:
+            tokens = sum(usage["total_tokens"] for usage in used.usage_metadata.values())
+            self._budget.spend(context.user_id, tokens)
         if context.incognito:
             await self._keep_few(chat)
         else:

@@ -29,9 +29,9 @@ def auth(**more: Any) -> AuthSettings:
 
 
 def claims(**more: Any) -> dict[str, Any]:
-    """Ana's good claims; a claim given as None is left out."""
+    """Ana's good claims, for a day: tests run long after they were collected. One given as None is left out."""
     now = int(time.time())
-    given = {"sub": "ana", "iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 600} | more
+    given = {"sub": "ana", "iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 86_400} | more
     return {name: value for name, value in given.items() if value is not None}
 
 

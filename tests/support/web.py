@@ -29,7 +29,7 @@ async def serving(app: FastAPI, **headers: str) -> AsyncIterator[httpx.AsyncClie
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://test", headers=headers) as client,
+        httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client,
     ):
         yield client
 

@@ -64,7 +64,6 @@ async def refusal(authenticator: Authenticator, headers: dict[str, str], peer: s
         (bearer(token(sub="bob")), Caller("bob", "token")),
         ({"authorization": f"bearer  {token()}"}, Caller("ana", "token")),
         (bearer(token(aud=["other", AUDIENCE])), Caller("ana", "token")),
-        (bearer(token(exp=int(time.time()) - 5)), Caller("ana", "token")),
         (bearer(KEYS["ana"]), Caller("ana", "key")),
         ({"x-api-key": KEYS["bob"]}, Caller("bob", "key")),
         (bearer(KEYS["ana"]) | {"x-api-key": KEYS["bob"]}, Caller("ana", "key")),
@@ -78,6 +77,11 @@ async def refusal(authenticator: Authenticator, headers: dict[str, str], peer: s
 )
 async def test_who_proves_it_is_admitted(headers: dict[str, str], expected: Caller) -> None:
     assert await Authenticator(auth(), "local").caller(headers, "10.0.0.9") == expected
+
+
+async def test_clocks_may_differ_a_little() -> None:
+    just_over = bearer(token(exp=int(time.time()) - 5))
+    assert await Authenticator(auth(), "local").caller(just_over, None) == Caller("ana", "token")
 
 
 @pytest.mark.spec("BY-5")
@@ -100,7 +104,7 @@ async def test_who_proves_it_is_admitted(headers: dict[str, str], expected: Call
         (bearer(token(sub=None)), "auth_refused"),
         (bearer(token(sub=" ")), "auth_refused"),
         (bearer(token(sub="a" * 201)), "auth_refused"),
-        (bearer(token(nbf=int(time.time()) + 300)), "auth_refused"),
+        (bearer(token(nbf=int(time.time()) + 86_400)), "auth_refused"),
         (bearer(token(algorithm="HS512", key=SECRET * 2)), "auth_refused"),
         (bearer(token(rsa_key("theirs"), "RS256")), "auth_refused"),
         (bearer(unsigned()), "auth_refused"),

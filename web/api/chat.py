@@ -13,8 +13,8 @@ from thoughtcycle.nodes.context import Context, check, check_time_zone
 from thoughtcycle.nodes.envelope import Wire
 from thoughtcycle.prompts.errors import ThoughtcycleError
 from thoughtcycle.web.api.routing import api
-from thoughtcycle.web.dependencies import Chat, Owner, Server
-from thoughtcycle.web.failures import failure, language_of
+from thoughtcycle.web.dependencies import Chat, Owner, Server, Talker
+from thoughtcycle.web.failures import failure
 
 router = api("/api/chats/{chat}", "chat")
 
@@ -62,7 +62,7 @@ class Stopped(BaseModel):
 
 @router.post("/messages", response_class=EventSourceResponse)
 async def say(
-    said: Message, chat: Chat, user: Owner, server: Server, request: Request
+    said: Message, chat: Chat, user: Talker, server: Server, request: Request
 ) -> AsyncIterator[ServerSentEvent]:
     """The reply: events `message` (see docs/api.md), at last `end`, or `failure` with code and message."""
     context = _context(user, said)
@@ -72,7 +72,7 @@ async def say(
 
 @router.post("/regenerate", response_class=EventSourceResponse)
 async def regenerate(
-    manner: Manner, chat: Chat, user: Owner, server: Server, request: Request
+    manner: Manner, chat: Chat, user: Talker, server: Server, request: Request
 ) -> AsyncIterator[ServerSentEvent]:
     """Another reply to the last message, as events."""
     async for event in _events(server.turns.regenerate(_context(user, manner), chat), request):
@@ -81,7 +81,7 @@ async def regenerate(
 
 @router.post("/edit", response_class=EventSourceResponse)
 async def edit(
-    said: Edited, chat: Chat, user: Owner, server: Server, request: Request
+    said: Edited, chat: Chat, user: Talker, server: Server, request: Request
 ) -> AsyncIterator[ServerSentEvent]:
     """The reply to a message in the place of an earlier one, as events."""
     turn = server.turns.edit(_context(user, said), chat, said.replaces, said.message, new_id=said.id)
@@ -107,5 +107,5 @@ async def _events(turn: AsyncGenerator[Wire, None], request: Request) -> AsyncIt
             async for part in parts:
                 yield ServerSentEvent(data=part, event="message")
     except ThoughtcycleError as error:
-        yield ServerSentEvent(data=failure(error, language_of(request)), event="failure")
+        yield ServerSentEvent(data=failure(error, request), event="failure")
     yield ServerSentEvent(data={}, event="end")
