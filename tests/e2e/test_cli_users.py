@@ -64,7 +64,7 @@ def test_an_import_adds_what_is_not_there_yet(filled: Path, tmp_path: Path) -> N
     assert done.stdout == f"Imported from {file}: 1 chats, 2 cycles, 1 memories.\n"
     assert done.stderr == ""
     again = json.loads(run("import", str(file), "--json", db=db).stdout)
-    assert again == {"chats": 0, "cycles": 0, "memories": 0, "changes": 0, "sheets": 0}
+    assert again == {"chats": 0, "cycles": 0, "memories": 0, "changes": 0, "sheets": 0, "files": 0}
     assert "Nome: Pedro" in run("memories", "list", db=db).stdout
     file.write_text(file.read_text()[:-50])
     assert str(file) in refused(run("import", str(file), "--user", "bia", db=db))

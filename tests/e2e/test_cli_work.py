@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support import command
 from support.memories import Clock, WordEmbedder
 from thoughtcycle.memory import spaces
 from thoughtcycle.memory.jobs import new_job
@@ -27,8 +28,7 @@ CLEAN = {
 
 
 def run(path: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
-    command = [*PYTHON, *args, "--db", f"sqlite:///{path}"]
-    return subprocess.run(command, env=CLEAN | env, capture_output=True, text=True, timeout=60, check=False)
+    return command.run(*args, db=path, env={"THOUGHTCYCLE_LANGUAGE": "en", **env})
 
 
 @pytest.fixture
@@ -128,9 +128,9 @@ def test_dead_letters_are_shown_and_retried(path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(path: Path, number: signal.Signals) -> None:
-    command = [*PYTHON, "worker", "--db", f"sqlite:///{path}"]
+    worker = [*PYTHON, "worker", "--db", f"sqlite:///{path}"]
     with subprocess.Popen(
-        command, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        worker, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline().endswith(": done\n")

@@ -1,35 +1,18 @@
 """Whole conversations without a key, each told by a person who comes back: what is said and what is kept."""
 
-import os
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.command import run
 from support.graphs import lab
-
-CLI = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
-CLEAN = {
-    name: value
-    for name, value in os.environ.items()
-    if not name.startswith(("OPENAI", "THOUGHTCYCLE", "LANG"))
-}
 
 
 def cli(*args: str, stdin: str = "", db: Path | str) -> subprocess.CompletedProcess[str]:
-    options = ["--db", db if isinstance(db, str) else f"sqlite:///{db}", "--user", "pedro"]
-    return subprocess.run(
-        [*CLI, *args, *options],
-        input=stdin,
-        env=CLEAN,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run(*args, "--user", "pedro", stdin=stdin, db=db)
 
 
 PT = (

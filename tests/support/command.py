@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support import warm
+
 PYTHON = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
 CLEAN = {
     name: value
@@ -21,14 +23,12 @@ def run(
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     options = [] if db is None else ["--db", db if isinstance(db, str) else f"sqlite:///{db}"]
-    done = subprocess.run(
-        [*PYTHON, *args, *options],
-        input=stdin if isinstance(stdin, bytes) else stdin.encode(),
+    done = warm.run(
+        [*args, *options],
+        stdin=stdin if isinstance(stdin, bytes) else stdin.encode(),
         env=CLEAN | {"THOUGHTCYCLE_USER": "ana"} | (env or {}),
         cwd=cwd,
-        capture_output=True,
         timeout=60,
-        check=False,
     )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
