@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, Settin
 
 from thoughtcycle.graph import auth_settings
 from thoughtcycle.graph.auth_settings import AuthSettings
+from thoughtcycle.graph.prices import Price, parsed
 from thoughtcycle.graph.web_settings import WebSettings
 from thoughtcycle.mind.roles import PREFIX, ModelSettings
 from thoughtcycle.nodes.limits import Limits
@@ -73,6 +74,10 @@ class Settings(BaseSettings):
         le=100_000_000_000,
         description="Memory that the indexes of all users may take, in bytes; the rest is made when needed.",
     )
+    prices: Annotated[dict[str, Price], NoDecode, BeforeValidator(parsed)] = Field(
+        default_factory=dict,
+        description="What models cost per million tokens, for the page: MODEL=INPUT/OUTPUT, by commas.",
+    )
     limits: Limits = Field(default_factory=Limits)
     auth: AuthSettings = Field(default_factory=AuthSettings)
     web: WebSettings = Field(default_factory=WebSettings)
@@ -108,7 +113,8 @@ def _expected(place: Sequence[int | str]) -> str:
     field = group.model_fields.get(str(place[-1]))
     if field and field.metadata:
         return " … ".join(str(getattr(bound, "ge", getattr(bound, "le", ""))) for bound in field.metadata)
-    return {"language": " | ".join(LANGUAGES), "time_zone": "IANA"}.get(str(place[0]), "text")
+    known = {"language": " | ".join(LANGUAGES), "time_zone": "IANA", "prices": "MODEL=INPUT/OUTPUT,…"}
+    return known.get(str(place[0]), "text")
 
 
 def _check_names(environment: Iterable[str]) -> None:

@@ -25,6 +25,8 @@ class Chat(Frozen):
     """When something was last said in it."""
     cycles: int
     """On its live branch."""
+    tip: str | None = None
+    """The last cycle of that branch."""
 
 
 class Removed(Frozen):
@@ -49,6 +51,7 @@ class Chats(Erasing):
                 created=chat.created,
                 used=chat.updated,
                 cycles=len(live_path(await self._storage.links(user, chat.id), chat.tip)),
+                tip=chat.tip,
             )
             for chat in found[:limit]
         ]

@@ -42,6 +42,7 @@ async def command(turn: Turn) -> StateUpdate:
         "cycle_id": None,
         "parent": turn.state.get("cycle_id") or turn.state.get("parent"),
         "steps": [],
+        "usage": [],
         "window": [],
         "briefing": Briefing(text="", shown=[], left_out=0, tokens=0),
         "attached": [],

@@ -44,7 +44,7 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
     for question in (DECIDE, DECIDE_AGAIN):
         answer = await turn.mind.ask(question, view)
         if name := resolve(answer, enabled):
-            return {"next_action": name}
+            return {"next_action": name, "usage": turn.spent(view)}
     return await _end(turn, "lost")
 
 

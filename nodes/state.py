@@ -52,6 +52,15 @@ class Attached(TypedDict):
     """Whether there is more."""
 
 
+class Spent(TypedDict):
+    """Tokens of one model call of a turn."""
+
+    role: str
+    model: str
+    input: int
+    output: int
+
+
 class State(InputState):
     """The thread's state. `messages` holds dialogue only."""
 
@@ -72,6 +81,8 @@ class State(InputState):
     """The recent messages before this turn, as prompts may show them."""
     steps: list[Step]
     """What this cycle did; reset at each user message."""
+    usage: list[Spent]
+    """What the models of this cycle read and wrote; reset at each user message."""
     next_action: str
     recalled: list[Recalled]
     """Memories that this thread has seen and may therefore change."""

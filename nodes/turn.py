@@ -21,7 +21,7 @@ from thoughtcycle.nodes.message import user_message
 from thoughtcycle.nodes.place import place, saver
 from thoughtcycle.nodes.run import Run
 from thoughtcycle.nodes.services import Services
-from thoughtcycle.nodes.state import State
+from thoughtcycle.nodes.state import Spent, State
 from thoughtcycle.prompts.errors import NotAllowed, StorageFailed, ThoughtcycleError, for_strangers
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
@@ -104,6 +104,11 @@ class Turn(Run):
             session=state["briefing"].get("session", "") if state.get("briefing") else "",
             actions=tuple(actions),
         )
+
+    def spent(self, view: View) -> list[Spent]:
+        """What this turn has used so far, the calls behind `view` included."""
+        calls = [Spent(role=it.role, model=it.model, input=it.input, output=it.output) for it in view.usage]
+        return [*self.state.get("usage", ()), *calls]
 
     async def find(self, query: str, limit: int, vector: np.ndarray | None = None) -> list[MemoryHit]:
         """Memories that speak of `query`; by words alone while the embedding model is out of reach.

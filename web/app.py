@@ -10,6 +10,7 @@ from thoughtcycle.graph.settings import Settings, load_settings
 from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.web import failures
 from thoughtcycle.web.api import chat, conversations, files, jobs, memories, user
+from thoughtcycle.web.pages import site
 from thoughtcycle.web.serving import serve
 
 ROUTERS = (chat.router, files.router, memories.router, conversations.router, user.router, jobs.router)
@@ -38,4 +39,5 @@ def create_app(settings: Settings | None = None, models: ModelSettings | None = 
     failures.install(app)
     for router in ROUTERS:
         app.include_router(router)
+    site.install(app)
     return app

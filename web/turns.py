@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.messages import HumanMessage
@@ -97,6 +98,12 @@ class Turns:
         """Ends the turns that run in any chat of the user."""
         for chat in [chat for owner, chat in self._lines if owner == user]:
             await self.stop(user, chat)
+
+    async def last(self, user: str, chat: str, *, incognito: bool = False) -> dict[str, Any]:
+        """The state that the last turn of the user's chat left; {} without one."""
+        graph = self._incognito if incognito else self._graph
+        state = await graph.aget_state({"configurable": {"thread_id": chat}})
+        return dict(state.values) if state.values.get("user_id") == user else {}
 
     async def aclose(self) -> None:
         """Stops all turns; each writes what it has said."""

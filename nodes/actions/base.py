@@ -129,7 +129,11 @@ class Action(ABC, Generic[T]):
             step = {**step, "tokens": tokens}
         if not turn.context.incognito:
             await self._keep(turn, step, text)
-        update: StateUpdate = {"steps": [*turn.state.get("steps", ()), step], **(outcome.changes or {})}
+        update: StateUpdate = {
+            "steps": [*turn.state.get("steps", ()), step],
+            "usage": turn.spent(view),
+            **(outcome.changes or {}),
+        }
         if text is not None:
             update["messages"] = [text]
         if outcome.recalled is not None:

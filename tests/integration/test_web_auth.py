@@ -8,7 +8,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from fastapi.routing import APIRoute
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from support.callers import KEYS, auth, rsa_key, token, unsigned
 from support.fake_openai import FakeOpenAI
@@ -18,8 +18,9 @@ from thoughtcycle.graph.auth_settings import new_key
 from thoughtcycle.web.app import ROUTERS, create_app
 from thoughtcycle.web.auth import COOKIE
 from thoughtcycle.web.gate import Gated
+from thoughtcycle.web.pages import site
 
-OPEN = {("GET", "/api/openapi.json")}
+OPEN = {("GET", "/api/openapi.json"), ("GET", "/login"), ("POST", "/login"), ("POST", "/logout")}
 """Routes for everybody: they tell nothing of any user."""
 
 WITH_IDS = {"/api/memories/erase"}
@@ -49,8 +50,11 @@ def routes() -> list[tuple[str, str, bool]]:
     """Method, path, and whether the gate stands before it."""
     app = create_app(settings(Path("unused"), auth=auth()), RULES)
     plain = [route for route in app.routes if isinstance(route, Route)]
-    known = [*plain, *(route for router in ROUTERS for route in router.routes)]
-    assert len(app.routes) == len(plain) + len(ROUTERS), "a route that this test does not see"
+    routers = (*ROUTERS, *site.ROUTERS)
+    known = [*plain, *(route for router in routers for route in router.routes)]
+    files = [route.path for route in app.routes if isinstance(route, Mount)]
+    assert files == ["/static"], "a folder of files that this test does not see"
+    assert len(app.routes) == len(plain) + len(routers) + 1, "a route that this test does not see"
     found = []
     for route in known:
         assert isinstance(route, Route | APIRoute)
@@ -60,6 +64,8 @@ def routes() -> list[tuple[str, str, bool]]:
 
 
 CLOSED = [(method, path) for method, path, _ in routes() if (method, path) not in OPEN]
+PAGES = {path for method, path in CLOSED if not path.startswith("/api/")}
+"""What a person looks at: who is not known is sent to the login page."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -82,6 +88,10 @@ async def test_strangers_reach_nothing(client: httpx.AsyncClient, caller: str) -
     headers, status = STRANGERS[caller]
     for method, path in CLOSED:
         answer = await client.request(method, filled(path, "c"), headers=headers, content=unread())
+        if path in PAGES:
+            assert answer.status_code == (303 if status == 401 else status), (method, path)
+            assert status != 401 or answer.headers["location"].startswith("/login"), (method, path)
+            continue
         assert answer.status_code == status, (method, path, answer.text)
         assert set(answer.json()) == {"code", "message"} and answer.json()["code"].startswith("auth_")
         assert ("www-authenticate" in answer.headers) == (status == 401)
@@ -100,6 +110,7 @@ async def test_the_right_one_comes_in(client: httpx.AsyncClient, caller: str) ->
     for method, path in CLOSED:
         answer = await client.request(method, filled(path, "mine"), headers=RIGHT[caller], content=b"{")
         assert answer.status_code not in (401, 403), (method, path, answer.text)
+        assert not answer.headers.get("location", "").startswith("/login"), (method, path)
 
 
 @pytest.mark.spec("BY-5")
@@ -121,7 +132,8 @@ async def test_anothers_ids_are_not_there(client: httpx.AsyncClient) -> None:
     for method, path in CLOSED:
         if "{" in path or path in WITH_IDS:
             at = filled(path, before["id"] if "/memories/" in path else "anas", change="pin")
-            answer = await client.request(method, at, headers=bob, json=fields)
+            body = {"data": fields} if path in PAGES else {"json": fields}
+            answer = await client.request(method, at, headers=bob, **body)
             assert answer.status_code == 404 and "Ana" not in answer.text, (method, path, answer.text)
     assert (await client.get("/api/memories", headers=ana)).json() == [before]
 

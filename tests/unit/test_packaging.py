@@ -64,7 +64,7 @@ def test_the_wheel_holds_every_module_and_text(tmp_path: Path) -> None:
         f"thoughtcycle/{path.relative_to(ROOT)}"
         for top in TOPS
         for path in (ROOT / top).rglob("*")
-        if path.suffix in (".py", ".md", ".toml", ".typed")
+        if path.suffix in (".py", ".md", ".toml", ".typed", ".html", ".css", ".js", ".svg", ".txt")
     }
     assert held == wanted
 

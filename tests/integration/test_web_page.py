@@ -1,0 +1,170 @@
+"""The page without a browser: its routes, its headers, and that nothing of anybody becomes HTML."""
+
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx
+import pytest
+
+from support.callers import KEYS, auth
+from support.fake_openai import FakeOpenAI
+from support.graphs import models
+from support.web import serving, settings, web
+from thoughtcycle.prompts.loader import texts
+from thoughtcycle.web.app import create_app
+from thoughtcycle.web.headers import POLICY
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b style=color:red>"
+HTMX = {"hx-request": "true"}
+
+
+class Outline(HTMLParser):
+    """What of a page could run or load something."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.bad: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.bad += [name for name in found if name.startswith("on") or name == "style" or name == "hx-on"]
+        self.bad += [tag] * (tag in ("style", "iframe", "object", "embed", "base"))
+        self.bad += [tag] * (tag == "script" and not (found.get("src") or "").startswith("/static/"))
+        self.loaded += [found[name] or "" for name in ("src",) if name in found]
+        self.loaded += [found.get("href") or ""] * (tag == "link")
+
+
+async def say(client: httpx.AsyncClient, message: str, chat: str = "c") -> str:
+    return (await client.post(f"/api/chats/{chat}/messages", json={"message": message})).text
+
+
+async def test_the_chat_shows_what_was_said_and_what_the_model_was_given(tmp_path: Path) -> None:
+    async with web(tmp_path, headers={"accept-language": "pt-BR,pt;q=0.9"}) as client:
+        empty = (await client.get("/")).text
+        assert 'lang="pt"' in empty and texts("pt", "page")["welcome.rules"] in empty
+        await say(client, "Meu nome é Pedro")
+        await say(client, "Qual é o meu nome?")
+        page = (await client.get("/chats/c")).text
+        assert "Meu nome é Pedro" in page and "Guardei: Nome: Pedro." in page
+        panel = (await client.get("/chats/c/turn", headers=HTMX)).text
+        for shown in ("MemorySearch", texts("pt", "page")["usage.none"], "Pedro", "/memories/"):
+            assert shown in panel
+        listed = (await client.get("/chats", headers=HTMX)).text
+        assert "Qual é o meu nome?" in listed
+        renamed = await client.post("/chats/c/title", data={"title": "Apresentação"}, headers=HTMX)
+        assert "Apresentação" in renamed.text
+        gone = await client.post("/chats/c/delete", headers=HTMX)
+        assert gone.headers["hx-redirect"] == "/"
+        assert "Pedro" not in (await client.get("/chats/c")).text
+
+
+@pytest.mark.spec("BY-8")
+async def test_tokens_and_cost_of_a_turn_are_shown(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    prices = "heavy=1/2,talk=3/4"
+    app = create_app(settings(tmp_path, prices=prices), models(fake_openai))
+    async with serving(app) as client:
+        fake_openai.say("Finish", model="heavy")
+        fake_openai.say("Olá!", model="talk")
+        await say(client, "Bom dia")
+        state = await app.state.serving.turns.last("ana", "c")
+        calls = {call["role"]: call for call in state["usage"]}
+        assert calls.keys() == {"reasoning_heavy", "chat"}
+        heavy, talk = calls["reasoning_heavy"], calls["chat"]
+        cost = (heavy["input"] + 2 * heavy["output"] + 3 * talk["input"] + 4 * talk["output"]) / 1e6
+        panel = (await client.get("/chats/c/turn")).text
+        assert f"{cost:.5f}" in panel and f">{heavy['input']}<" in panel
+        assert await app.state.serving.turns.last("eve", "c") == {}
+
+
+async def test_older_messages_come_page_by_page(tmp_path: Path) -> None:
+    app = create_app(settings(tmp_path))
+    async with serving(app) as client:
+        memory = app.state.serving.resources.services.memory
+        start = datetime(2026, 1, 1, tzinfo=UTC)
+        for n in range(40):
+            at = start + timedelta(minutes=n)
+            await memory.record_cycle("ana", "c", f"pergunta {n}.", f"resposta {n}.", at=at, channel="web")
+        page, seen = (await client.get("/chats/c")).text, []
+        while True:
+            seen += [n for n in range(40) if f"pergunta {n}." in page]
+            place = page.partition('hx-get="/chats/c/older?')[2].partition('"')[0]
+            if not place:
+                break
+            page = (await client.get(f"/chats/c/older?{place}", headers=HTMX)).text
+        assert sorted(seen) == list(range(40))
+
+
+async def test_html_is_shown_as_text(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        await say(client, f"Meu nome é {HOSTILE}")
+        await say(client, f"/lembrar {HOSTILE}")
+        await client.post("/chats/c/title", data={"title": HOSTILE})
+        for path in ("/chats/c", "/chats?current=c", "/chats/c/turn"):
+            page = (await client.get(path)).text
+            assert not Outline(page).bad, path
+            assert "<script>alert" not in page and "<img src=x" not in page, path
+            assert "&lt;script&gt;" in page, path
+
+
+@pytest.mark.parametrize("path", ["/", "/static/page.css", "/nothing", "/api/openapi.json"])
+async def test_every_answer_has_the_headers(tmp_path: Path, path: str) -> None:
+    async with web(tmp_path) as client:
+        headers = (await client.get(path)).headers
+        assert headers["content-security-policy"] == POLICY
+        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+
+
+async def test_pages_load_little_and_nothing_from_elsewhere(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        page = await client.get("/")
+        assert "no-store" in page.headers["cache-control"]
+        loaded = Outline(page.text).loaded
+        assert loaded and all(place.startswith("/static/") for place in loaded)
+        files = [await client.get(place) for place in [*loaded, "/static/events.js"]]
+        assert all(file.status_code == 200 for file in files)
+        assert sum(len(file.content) for file in [page, *files]) < 200_000
+
+
+@pytest.mark.spec("BY-5")
+async def test_pages_of_another_users_chat_are_not_there(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        await say(client, "Meu nome é Pedro")
+    async with web(tmp_path, user="eve") as client:
+        for path in ("/chats/c", "/chats/c/turn", "/chats/c/older?before=x"):
+            answer = await client.get(path)
+            assert answer.status_code == 404 and "Pedro" not in answer.text, path
+            assert answer.headers["content-type"].startswith("text/html")
+        for path in ("/chats/c/title", "/chats/c/delete"):
+            assert (await client.post(path, data={"title": "x"})).status_code == 404
+    async with web(tmp_path) as client:
+        assert "Pedro" in (await client.get("/chats/c")).text
+
+
+async def test_a_key_opens_the_pages_and_a_wrong_one_does_not(tmp_path: Path) -> None:
+    async with web(tmp_path, auth=auth()) as client:
+        sent = await client.get("/chats/c")
+        assert sent.status_code == 303 and sent.headers["location"] == "/login?next=/chats/c"
+        part = await client.get("/chats", headers=HTMX)
+        assert part.headers["hx-redirect"] == "/login"
+        wrong = await client.post("/login", data={"credential": "tc_wrong"})
+        assert wrong.status_code == 401 and "set-cookie" not in wrong.headers
+        foreign = await client.post(
+            "/login", data={"credential": KEYS["ana"]}, headers={"origin": "https://evil.example"}
+        )
+        assert foreign.status_code == 403 and "set-cookie" not in foreign.headers
+        right = await client.post("/login", data={"credential": KEYS["ana"], "next": "//evil.example"})
+        assert right.headers["location"] == "/"
+        cookie = right.headers["set-cookie"]
+        assert "HttpOnly" in cookie and "SameSite=strict" in cookie
+        assert (await client.get("/")).status_code == 200
+        await client.post("/logout")
+        assert (await client.get("/")).status_code == 303
+
+
+async def test_without_authentication_nobody_has_to_log_in(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        assert (await client.get("/login")).headers["location"] == "/"
+        assert "/logout" not in (await client.get("/")).text

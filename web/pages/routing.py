@@ -1,0 +1,61 @@
+"""Routes whose failures are HTML too: a line where htmx asked, else a page; who is not known may log in."""
+
+from typing import Any
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+
+from thoughtcycle.prompts.errors import InputRefused, NotAuthenticated, ThoughtcycleError
+from thoughtcycle.web.failures import failure, language_of, status_of
+from thoughtcycle.web.gate import Gated, Handler
+from thoughtcycle.web.pages.rendering import Page
+
+
+class PageRoute(Gated):
+    """A route that a person looks at."""
+
+    def get_route_handler(self) -> Handler:
+        """See Gated."""
+        answer = super().get_route_handler()
+
+        async def told(request: Request) -> Response:
+            try:
+                return await answer(request)
+            except NotAuthenticated as refusal:
+                return to_login(request, refusal)
+            except ThoughtcycleError as known:
+                return refused(request, known)
+            except RequestValidationError as malformed:
+                first = malformed.errors()[0]
+                name = ".".join(str(part) for part in first["loc"][1:]) or "form"
+                return refused(request, InputRefused("bad_field", name=name, expected=first["msg"]))
+
+        return told
+
+
+def pages(**given: Any) -> APIRouter:
+    """A router of pages; they are no part of the API's description."""
+    return APIRouter(route_class=PageRoute, include_in_schema=False, **given)
+
+
+def refused(request: Request, error: ThoughtcycleError) -> Response:
+    """One clear line: beside the page that is there, or as a page of its own."""
+    reader = Page(request, "", language_of(request), ZoneInfo("UTC"))
+    message = failure(error, request).message
+    if reader.part:  # htmx swaps in good answers only: this one goes to the line of failures
+        aside = {"HX-Retarget": "#toast", "HX-Reswap": "innerHTML"}
+        return reader.html("parts/failure.html", headers=aside, message=message)
+    return reader.html("failure.html", status=status_of(error), message=message)
+
+
+def to_login(request: Request, refusal: NotAuthenticated) -> Response:
+    """The way to the login page; from there back to where it was asked for."""
+    if refusal.code in ("auth_local_only", "auth_other_site", "auth_unavailable"):
+        return refused(request, refusal)
+    if "hx-request" in request.headers:
+        return Response(headers={"HX-Redirect": "/login"})
+    place = request.url.path if request.method == "GET" else "/"
+    return RedirectResponse(f"/login?next={quote(place)}", status_code=303)

@@ -1,0 +1,17 @@
+"""Puts the pages, their files and the headers of every answer into the app."""
+
+from fastapi import FastAPI
+
+from thoughtcycle.web.headers import SecurityHeaders, Static
+from thoughtcycle.web.pages import chat, login
+from thoughtcycle.web.pages.rendering import STATIC
+
+ROUTERS = (login.router, chat.router)
+
+
+def install(app: FastAPI) -> None:
+    """Adds the page to `app`."""
+    app.add_middleware(SecurityHeaders)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.mount("/static", Static(directory=STATIC), name="static")

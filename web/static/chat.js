@@ -1,0 +1,198 @@
+// Talking: sends a message, shows the reply as it comes, stops it, asks for another, edits what was said.
+
+import { events } from "/static/events.js";
+
+const log = document.querySelector("#log");
+const composer = document.querySelector("#composer");
+const box = document.querySelector("#message");
+const incognito = document.querySelector("#incognito");
+const [send, stop, again] = ["#send", "#stop", "#again"].map((id) => document.querySelector(id));
+const chat = composer.dataset.chat;
+const place = `/api/chats/${encodeURIComponent(chat)}`;
+let running = false;
+
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function manner() {
+  return { incognito: Boolean(incognito?.checked) };
+}
+
+// Where there is room the messages scroll by themselves, on a phone the whole page does.
+function atEnd() {
+  return log.lastElementChild.getBoundingClientRect().bottom < composer.getBoundingClientRect().top + 120;
+}
+
+function toEnd() {
+  log.querySelector(".exchange:last-of-type")?.scrollIntoView({ block: "end" });
+}
+
+function grow(area) {
+  area.rows = Math.min(8, Math.max(1, area.value.split("\n").length));
+}
+
+function added(text, id) {
+  const exchange = document.querySelector("#exchange").content.firstElementChild.cloneNode(true);
+  exchange.dataset.message = id;
+  exchange.querySelector(".said .text").textContent = text;
+  document.querySelector("#welcome")?.remove();
+  log.append(exchange);
+  toEnd();
+  return exchange;
+}
+
+function emptied(exchange) {
+  for (const part of exchange.querySelectorAll(".reply, .recalled li, .cut, .failure, .turn")) part.remove();
+}
+
+function paragraph(exchange, id) {
+  const known = [...exchange.querySelectorAll(".reply")].find((one) => one.dataset.id === id);
+  if (known) return known;
+  const made = document.createElement("p");
+  made.className = "reply";
+  made.dataset.id = id;
+  exchange.querySelector(".replies").append(made);
+  return made;
+}
+
+function status(exchange, text) {
+  exchange.querySelector(".status").textContent = text;
+}
+
+function failed(exchange, text) {
+  const line = document.createElement("p");
+  line.className = "failure";
+  line.setAttribute("role", "alert");
+  line.textContent = text;
+  exchange.querySelector(".replies").append(line);
+}
+
+function shown(exchange, message) {
+  if (message.modal === "text-for-replace") return status(exchange, message.content);
+  status(exchange, "");
+  if (message.modal === "memory") {
+    const item = document.createElement("li");
+    const { content } = message;
+    item.textContent = typeof content === "string" ? content : (content?.name ?? JSON.stringify(content));
+    exchange.querySelector(".recalled").append(item);
+  } else if (message.role !== "system") {
+    const reply = paragraph(exchange, message.id);
+    if (message.delta) reply.append(message.content);
+    else reply.textContent = message.content;
+  }
+}
+
+function busy(now) {
+  running = now;
+  stop.hidden = !now;
+  send.hidden = now;
+  again.hidden = now || !log.querySelector(".exchange");
+  log.setAttribute("aria-busy", String(now));
+}
+
+// Asks, and shows what comes into `exchange`; `begin` is called once the first of it is there.
+async function turn(exchange, path, body, begin = () => {}) {
+  busy(true);
+  let begun = false;
+  try {
+    const headers = { "content-type": "application/json", accept: "text/event-stream" };
+    const answer = await fetch(place + path, { method: "POST", headers, body: JSON.stringify(body) });
+    if (answer.status === 401) location.assign("/login");
+    if (!answer.ok) throw new Error((await answer.json()).message);
+    for await (const { name, data } of events(answer)) {
+      const follow = atEnd();
+      if (name === "failure") failed(exchange, data.message);
+      else if (name === "message") {
+        if (!begun) begin();
+        begun = true;
+        shown(exchange, data);
+      }
+      if (follow) toEnd();
+    }
+  } catch (problem) {
+    failed(exchange, problem instanceof TypeError ? composer.dataset.failed : problem.message);
+  }
+  status(exchange, "");
+  document.querySelector("#announce").textContent = exchange.querySelector(".replies").textContent.trim();
+  busy(false);
+  after();
+}
+
+function after() {
+  if (incognito) incognito.disabled = true;
+  const kept = !manner().incognito;
+  const ask = window.htmx.ajax;
+  ask("GET", `/chats/${encodeURIComponent(chat)}/turn?incognito=${!kept}`, { target: "#turn" });
+  if (!kept) return;
+  history.replaceState(null, "", `/chats/${encodeURIComponent(chat)}`);
+  ask("GET", `/chats?current=${encodeURIComponent(chat)}`, { target: "#chats" });
+}
+
+composer.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const message = box.value.trim();
+  if (running || !message) return;
+  const id = newId();
+  box.value = "";
+  grow(box);
+  turn(added(message, id), "/messages", { ...manner(), message, id });
+});
+
+box.addEventListener("input", () => grow(box));
+box.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  composer.requestSubmit();
+});
+
+stop.addEventListener("click", async () => {
+  stop.disabled = true;
+  await fetch(`${place}/stop`, { method: "POST" });
+  stop.disabled = false;
+  box.focus();
+});
+
+again.addEventListener("click", () => {
+  const last = log.querySelector(".exchange:last-of-type");
+  if (!running && last) turn(last, "/regenerate", manner(), () => emptied(last));
+});
+
+function editing(exchange) {
+  const said = exchange.querySelector(".said");
+  const form = document.querySelector("#editing").content.firstElementChild.cloneNode(true);
+  const area = form.querySelector("textarea");
+  const text = said.querySelector(".text");
+  area.value = text.textContent;
+  const close = () => {
+    form.remove();
+    said.hidden = false;
+    said.querySelector(".edit").focus();
+  };
+  form.querySelector(".cancel").addEventListener("click", close);
+  form.addEventListener("keydown", (event) => event.key === "Escape" && close());
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const message = area.value.trim();
+    if (running || !message) return;
+    close();
+    const [id, replaces] = [newId(), exchange.dataset.message];
+    turn(exchange, "/edit", { ...manner(), message, id, replaces }, () => {
+      while (exchange.nextElementSibling) exchange.nextElementSibling.remove();
+      text.textContent = message;
+      exchange.dataset.message = id;
+      emptied(exchange);
+    });
+  });
+  said.hidden = true;
+  said.after(form);
+  area.focus();
+}
+
+log.addEventListener("click", (event) => {
+  const button = event.target.closest(".edit");
+  if (button && !running) editing(button.closest(".exchange"));
+});
+
+toEnd();

@@ -1,0 +1,43 @@
+// What all pages share: the menu on a phone, panels that stand open where there is room, notes that can be closed.
+
+const menu = document.querySelector("#menu");
+menu?.addEventListener("click", () => {
+  const open = document.querySelector("#nav").classList.toggle("open");
+  menu.setAttribute("aria-expanded", String(open));
+});
+
+if (matchMedia("(min-width: 62rem)").matches) {
+  for (const panel of document.querySelectorAll("details[data-wide]")) panel.open = true;
+}
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-dismiss]")) event.target.closest(".note").remove();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  const open = event.target.closest("details.menu-of[open], details.confirm[open]");
+  if (!open) return;
+  open.open = false;
+  open.querySelector("summary").focus();
+});
+
+// A memory in a dialog: it opens when the server has answered into it.
+const dialog = document.querySelector("#detail");
+if (dialog) {
+  const opened = () => dialog.childElementCount > 0 && !dialog.open && dialog.showModal();
+  document.body.addEventListener("htmx:afterSwap", (event) => event.detail.target === dialog && opened());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog || event.target.closest("[data-close]")) dialog.close();
+  });
+  dialog.addEventListener("close", () => dialog.replaceChildren());
+  opened();
+}
+
+// A memory that was changed is shown anew where it stands in the list.
+document.body.addEventListener("memory", (event) => {
+  for (const id of event.detail.ids) {
+    const row = document.getElementById(`m-${id}`);
+    if (row) window.htmx.ajax("GET", `/memories/${id}/row`, { target: row, swap: "outerHTML" });
+  }
+});
