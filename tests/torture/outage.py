@@ -49,11 +49,13 @@ def run(folder: Path, away: float, seed: int) -> Result:
     with ExitStack() as first, ExitStack() as second:
         address = first.enter_context(mongodb_server(folder))
         url = with_database(address, "outage")
-        until = monotonic() + 3 * between + 2 * away
+        span = 3 * between + 2 * away
         children = [
-            Child(lambda tell, me=number: _write(tell, url, folder, me, seed, until))
+            Child(lambda tell, me=number: _write(tell, url, folder, me, seed, span))
             for number in range(WRITERS)
         ]
+        for child in children:  # nobody can open a database that is away
+            next(child.lines(), None)
         sleep(between)
         server = int((folder / "pid").read_text())
         os.kill(server, signal.SIGSTOP)
@@ -103,8 +105,8 @@ def _faults(user: str, told: list[dict[str, Any]], seen: dict[str, Any]) -> list
     return faults
 
 
-async def _write(tell: Tell, url: str, folder: Path, me: int, seed: int, until: float) -> None:
-    """Writes memories of its own and talks in a chat of its own until it is time.
+async def _write(tell: Tell, url: str, folder: Path, me: int, seed: int, span: float) -> None:
+    """Writes memories of its own and talks in a chat of its own, for `span` seconds.
 
     Half of the writers have a spool; the others make a refused call again themselves.
     """
@@ -114,7 +116,8 @@ async def _write(tell: Tell, url: str, folder: Path, me: int, seed: int, until: 
     if me >= WRITERS // 2:
         opened = open_spooled(url, embeddings=QuickEmbedder(), folder=folder / f"spool {me}")
     async with opened as memory:
-        number = 0
+        tell("open")
+        number, until = 0, monotonic() + span
         while monotonic() < until:
             number += 1
             op, word = chance.choice(("save", "save", "update", "hide", "talk")), f"p{me}n{number}"
