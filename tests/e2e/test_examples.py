@@ -1,7 +1,9 @@
 """The examples run as they stand."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def run(name: str, *args: str) -> str:
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name, *args], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, EXAMPLES / name, *args],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={name: value for name, value in os.environ.items() if not name.startswith("OPENAI")},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -45,13 +52,44 @@ def test_the_memory_by_itself() -> None:
     assert "memories=1" in erased and left == "left of it: []"
 
 
+@pytest.mark.spec("BY-5", "BY-6")
+def test_an_agent_with_the_middleware() -> None:
+    told = run("agent.py")
+    ana, rest = told.split("ana> How could I")[1].split("bia> How could I")
+    bia, blocking = rest.split("without an event loop: ")
+    assert "Lives in Lisbon" in ana and "Lives in Lisbon" in blocking and "Lisbon" not in bia
+
+
+@pytest.mark.spec("BY-6")
+def test_memory_tools() -> None:
+    assert "Hates coriander" in run("tools.py")
+
+
+@pytest.mark.spec("BY-6")
+def test_chat_history() -> None:
+    *said, learned = run("chat_history.py").splitlines()
+    assert [line.split(":")[0] for line in said] == ["human", "ai", "human", "ai"] and "Lisbon" in learned
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A dev server without a key."""
+    folder = tmp_path_factory.mktemp("dev")
+    with dev_server(folder, {"THOUGHTCYCLE_DB": f"sqlite:///{folder}/m.db"}) as url:
+        yield url
+
+
 @pytest.mark.spec("BY-3", "TC-13")
-def test_client_of_a_dev_server_without_a_key(tmp_path: Path) -> None:
-    with dev_server(tmp_path, {"THOUGHTCYCLE_DB": f"sqlite:///{tmp_path}/m.db"}) as url:
-        said = run("client.py", url)
+def test_client_of_a_dev_server_without_a_key(server: str) -> None:
+    said = run("client.py", server)
     assert "[text-for-replace] Pensando…" in said and "[memory] Nome: Pedro" in said
+
+
+@pytest.mark.spec("BY-6")
+def test_remote_graph_on_a_dev_server(server: str) -> None:
+    assert "Peter" in run("remote.py", server).splitlines()[-1]
 
 
 def test_every_example_is_tested() -> None:
     here = Path(__file__).read_text()
-    assert all(path.name in here for path in EXAMPLES.glob("*.py"))
+    assert all(path.name in here for path in EXAMPLES.glob("*.py") if path.name != "model.py")
