@@ -8,11 +8,9 @@ from langchain_core.messages import BaseMessage
 
 from thoughtcycle.nodes.context import Context, ContextSource, RunInfo, adapt, check_time_zone, of_run
 from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.nodes.redaction import MARK
 from thoughtcycle.prompts.errors import NotAllowed
 from thoughtcycle.prompts.loader import Language
-
-MARK = "thoughtcycle"
-"""State key of what an agent's thread knows of its memory."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Setup:
         """
         context = of_run(run, self.context, self.single_user)
         mark = state_value(state, MARK)
-        if isinstance(mark, Mapping) and mark.get("user") != context.user_id:
+        if isinstance(mark, Mapping) and mark.get("user_id") != context.user_id:
             raise NotAllowed("chat_of_another")
         return context
 

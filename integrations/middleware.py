@@ -21,7 +21,7 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import CycleMessage, new_id, utc_now
 from thoughtcycle.nodes.context import Context, ContextSource, adapt
 from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.place import place
+from thoughtcycle.nodes.place import announce, place
 from thoughtcycle.prompts.errors import ThoughtcycleError
 from thoughtcycle.prompts.loader import Language
 
@@ -34,8 +34,10 @@ Update = dict[str, Any]
 class Mark(TypedDict):
     """What the agent's thread knows of its memory; private, so that no caller's input sets it."""
 
-    user: str
+    user_id: str
     """Whose thread it is: nobody else may go on with it."""
+    at: str
+    """When its last turn began, ISO 8601."""
     chat: str
     cycle: str | None
     """The cycle of the running turn, else of the last one; None where none could be kept."""
@@ -131,6 +133,8 @@ class ThoughtCycleMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     def _begin(self, state: MemoryState, runtime: Runtime[Any]) -> Work[Update]:
         context, mark = self._setup.caller(runtime, state), state.get("thoughtcycle")
+        at = utc_now()
+        announce(context.user_id, at)
         turn = self._turn(context, place().chat or f"run-{new_id()}", state)
         goes_on = mark is not None and not isinstance(state["messages"][-1], HumanMessage)
         parent = mark["cycle"] if mark and turn.message_id != mark["message"] else None
@@ -139,7 +143,8 @@ class ThoughtCycleMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             cycle = mark["cycle"] if mark and goes_on else await kept(memory, turn, parent)
             brief = await briefed(memory, turn, counted=not goes_on)
             begun = Mark(
-                user=context.user_id,
+                user_id=context.user_id,
+                at=at.isoformat(),
                 chat=turn.chat,
                 cycle=cycle,
                 message=turn.message_id,

@@ -9,12 +9,13 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.v1 import ValidationError as ValidationErrorV1
 
-from thoughtcycle.integrations.caller import MARK, Setup, messages_of, state_value
+from thoughtcycle.integrations.caller import Setup, messages_of, state_value
 from thoughtcycle.integrations.desk import Act, Answer, Desk, Id, Ids, Query, Refused, Request, Topics
 from thoughtcycle.integrations.reaching import Given, Work, reach, wait_for
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.nodes.context import ContextSource, adapt
 from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.nodes.redaction import MARK
 from thoughtcycle.prompts.loader import Language
 
 Runtime: TypeAlias = ToolRuntime[Any, Any]

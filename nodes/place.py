@@ -1,6 +1,7 @@
 """Where a run takes place: its thread, the graphs around the running one, and whether its state is kept."""
 
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
 from langgraph.config import get_config
 
@@ -37,6 +38,9 @@ def place() -> Place:
     return Place(str(thread) if thread else None, tuple(part.split(":")[0] for part in around), persistent)
 
 
-def saver() -> Any:
-    """What saves the running run; None when nothing does."""
-    return get_config().get("configurable", {}).get(CHECKPOINTER)
+def announce(user: str, at: datetime) -> None:
+    """Tells a saver of ours whose turn, begun at `at`, runs in the thread: not every state says so."""
+    configurable = get_config().get("configurable", {})
+    late, thread = getattr(configurable.get(CHECKPOINTER), "late", None), configurable.get("thread_id")
+    if late is not None and thread:
+        late.begun(str(thread), user, at)

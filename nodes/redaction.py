@@ -40,6 +40,8 @@ _PLAIN = frozenset(
 )
 """Names whose values are ids and marks, never what somebody said."""
 
+MARK = "thoughtcycle"
+"""Key under which the state of somebody else's agent names the user and the time of its turn."""
 _ENCODED = ("base64", "data")
 """Names under which a part of a message holds a file, as base64."""
 _SHORTEST = 60
@@ -63,13 +65,24 @@ def redacted_state(values: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
     return changed
 
 
+def turn_of(values: Mapping[str, Any]) -> tuple[str | None, datetime | None]:
+    """Whose the newest turn of a state is, and when it began, where the state says so."""
+    mark = values.get(MARK)
+    told = mark if isinstance(mark, Mapping) and "user_id" not in values else values
+    user, at = told.get("user_id"), told.get("at")
+    return (
+        user if isinstance(user, str) and user else None,
+        datetime.fromisoformat(at) if isinstance(at, str) and at else None,
+    )
+
+
 async def masked_tuple(found: CheckpointTuple | None, masks: MaskOf | None) -> CheckpointTuple | None:
     """A checkpoint as it may be read: its state names the user whose hidden memories are blotted out."""
     if found is None or masks is None:
         return found
     values = found.checkpoint["channel_values"]
-    user = values.get("user_id")
-    mask = await masks(user) if isinstance(user, str) and user else None
+    user, _ = turn_of(values)
+    mask = await masks(user) if user else None
     if not mask:
         return found
     now = _since(values, mask)
@@ -101,7 +114,7 @@ def redacted_checkpoint(checkpoint: Checkpoint, mask: Mask, *, start: bool = Tru
 
 def redacted(value: Any, mask: Mask, name: str = "") -> Any:
     """`value`, held under `name`, without the words of `mask` in any text of it."""
-    if name in _PLAIN or not mask:
+    if name in _PLAIN or name == MARK or not mask:
         return value
     if isinstance(value, str):
         data = _bytes(value, name)
@@ -150,13 +163,30 @@ def _message(message: Message, mask: Mask) -> Message:
     blot = mask.reply if isinstance(message, AIMessage) else mask.text
     content = message.content
     if isinstance(content, str):
-        changed: Any = blot(content)
+        changed: dict[str, Any] = {"content": blot(content)}
     else:
-        changed = [blot(part) if isinstance(part, str) else redacted(part, mask) for part in content]
-    return message if changed == content else message.model_copy(update={"content": changed})
+        changed = {
+            "content": [blot(part) if isinstance(part, str) else redacted(part, mask) for part in content]
+        }
+    if isinstance(message, AIMessage) and message.tool_calls:
+        changed["tool_calls"] = [
+            {**call, "args": _arguments(call["args"], blot)} for call in message.tool_calls
+        ]
+        changed["additional_kwargs"] = _arguments(message.additional_kwargs, blot)
+    same = all(getattr(message, name) == value for name, value in changed.items())
+    return message if same else message.model_copy(update=changed)
+
+
+def _arguments(value: Any, blot: Callable[[str], str]) -> Any:
+    """What a model gave to a tool."""
+    if isinstance(value, str):
+        return blot(value)
+    if isinstance(value, Mapping):
+        return {name: _arguments(item, blot) for name, item in value.items()}
+    return [_arguments(item, blot) for item in value] if isinstance(value, list) else value
 
 
 def _since(values: Mapping[str, Any], mask: Mask) -> Mask:
     """Of `mask` what was deleted after the newest turn of this state began."""
-    at = values.get("at")
-    return mask.since(datetime.fromisoformat(at)) if isinstance(at, str) and at else mask
+    _, at = turn_of(values)
+    return mask.since(at) if at is not None else mask

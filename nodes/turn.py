@@ -18,7 +18,7 @@ from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes import envelope
 from thoughtcycle.nodes.context import ContextSource, of_run
 from thoughtcycle.nodes.message import user_message
-from thoughtcycle.nodes.place import place, saver
+from thoughtcycle.nodes.place import announce, place
 from thoughtcycle.nodes.run import Run
 from thoughtcycle.nodes.services import Services
 from thoughtcycle.nodes.state import Spent, State
@@ -163,7 +163,8 @@ def open_turn(state: State, runtime: Runtime[Any], services: Services, source: C
     if state.get("user_id") not in (None, context.user_id):
         raise NotAllowed("chat_of_another")
     here = place()
-    _announce(here.thread, context.user_id, state.get("at"))
+    if at := state.get("at"):
+        announce(context.user_id, datetime.fromisoformat(at))
     chat = here.chat or state.get("chat_id") or f"run-{new_id()}"
     execution = runtime.execution_info.checkpoint_id if runtime.execution_info else new_id()
     return Turn(
@@ -175,10 +176,3 @@ def open_turn(state: State, runtime: Runtime[Any], services: Services, source: C
         execution=execution,
         write=runtime.stream_writer,
     )
-
-
-def _announce(thread: str | None, user: str, at: str | None) -> None:
-    """Tells a saver of ours whose turn runs in the thread: the state of a graph around this one does not."""
-    late = getattr(saver(), "late", None)
-    if late is not None and thread and at:
-        late.begun(thread, user, datetime.fromisoformat(at))

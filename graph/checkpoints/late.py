@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from langgraph.graph import END
 
 from thoughtcycle.memory.masking import Mask
+from thoughtcycle.nodes.redaction import turn_of
 
 MOST = 1_000
 """Threads whose turns are known; the one not seen for longest goes."""
@@ -65,14 +66,14 @@ class Late:
     def owner(self, thread: str, values: Mapping[str, Any]) -> str | None:
         """Whose a state is; that of a graph around ours belongs to whose turn runs in its thread."""
         known = self._turns.get(thread)
-        user = values.get("user_id") or (known and known[0])
-        return user if isinstance(user, str) else None
+        user, _ = turn_of(values)
+        return user or (known[0] if known else None)
 
     def _turn(self, thread: str, values: Mapping[str, Any]) -> tuple[str, datetime] | None:
         """Whose turn and when it began; the state of a graph around ours does not tell."""
-        user, at = values.get("user_id"), values.get("at")
-        if isinstance(user, str) and user and isinstance(at, str) and at:
-            self.begun(thread, user, datetime.fromisoformat(at))
+        user, at = turn_of(values)
+        if user and at is not None:
+            self.begun(thread, user, at)
         return self._turns.get(thread)
 
 

@@ -17,6 +17,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from support.fake_openai import FakeOpenAI
 from support.scripted_model import ScriptedModel, calls
+from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.graph.erasing import bound
 from thoughtcycle.graph.upkeep import create_worker
 from thoughtcycle.integrations.caller import Setup
 from thoughtcycle.integrations.middleware import ThoughtCycleMiddleware, users_words
@@ -182,7 +184,7 @@ def test_the_servers_user_counts_before_the_clients() -> None:
     run = SimpleNamespace(context=None, server_info=SimpleNamespace(user=ana))
     assert setup.caller(run, {}).user_id == "ana"
     with pytest.raises(NotAllowed, match="another user"):
-        setup.caller(run, {"thoughtcycle": {"user": "eve"}})
+        setup.caller(run, {"thoughtcycle": {"user_id": "eve"}})
 
 
 @pytest.mark.spec("BY-6")
@@ -278,6 +280,28 @@ async def test_what_the_model_deletes_leaves_the_briefing_at_once(
         False,
     ]
     assert await memory.list("ana") == []
+
+
+@pytest.mark.spec("BY-9")
+async def test_what_is_erased_leaves_the_agents_thread_in_a_saver_of_ours(
+    tmp_path: Path, model: ScriptedModel
+) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+    async with Memory.open(url, embeddings=None) as memory, open_checkpointer(url) as saver:
+        bound(memory, saver)
+        agent = agent_of(memory, model, saver=saver)
+
+        async def shown() -> str:
+            return repr((await agent.aget_state(thread())).values["messages"])
+
+        model.say(calls("save_memory", content="Is called Zoroastro"), "Kept, Zoroastro.")
+        await agent.ainvoke(said("My name is Zoroastro."), thread(), context=ANA)
+        (record,) = await memory.list("ana")
+        await memory.hide("ana", [record.id])
+        assert "Zoroastro" not in await shown()
+        receipt = await memory.erase("ana", [record.id])
+        saver.masks = None
+        assert receipt.left == () and "Zoroastro" not in await shown()
 
 
 @pytest.mark.spec("BY-6")
