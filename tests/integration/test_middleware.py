@@ -19,6 +19,8 @@ from support.fake_openai import FakeOpenAI
 from support.scripted_model import ScriptedModel, calls
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.erasing import bound
+from thoughtcycle.graph.resources import hold
+from thoughtcycle.graph.settings import Settings
 from thoughtcycle.graph.upkeep import create_worker
 from thoughtcycle.integrations.caller import Setup
 from thoughtcycle.integrations.middleware import ThoughtCycleMiddleware, users_words
@@ -26,6 +28,7 @@ from thoughtcycle.integrations.reaching import Given, in_background, wait_for
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle, MemoryDraft
 from thoughtcycle.mind.lexical import LexicalEmbeddings
+from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.services import Services
@@ -302,6 +305,15 @@ async def test_what_is_erased_leaves_the_agents_thread_in_a_saver_of_ours(
         receipt = await memory.erase("ana", [record.id])
         saver.masks = None
         assert receipt.left == () and "Zoroastro" not in await shown()
+
+
+async def test_with_all_that_the_settings_describe(tmp_path: Path, model: ScriptedModel) -> None:
+    settings = Settings(db=f"sqlite:///{tmp_path}/m.db", spool=tmp_path / "spool")
+    async with hold(settings, ModelSettings()) as held:
+        agent = agent_of(held.services.memory, model, saver=held.checkpointer)
+        model.say("Hi.")
+        await agent.ainvoke(said("Hello"), thread(), context=ANA)
+        assert [cycle.replies[0].text for cycle in await cycles(held.services.memory)] == ["Hi."]
 
 
 @pytest.mark.spec("BY-6")
