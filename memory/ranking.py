@@ -142,10 +142,10 @@ def fuse(
 
 
 def strength(record: MemoryRecord, now: datetime) -> float:
-    """Base weight with decay, in [0, 1] (HM-7): `bio` stays 1.0, `emo` fades 0.1 a week."""
+    """Base weight with decay, in [0, 1] (HM-7): `bio` stays 1.0, `emo` fades 0.1 a week unless pinned."""
     if record.kind == "bio":
         return 1.0
-    if record.kind != "emo":
+    if record.kind != "emo" or record.pinned:
         return record.weight
     return max(0.0, record.weight - FADING * max(0.0, age(record, now) / timedelta(weeks=1)))
 

@@ -23,7 +23,7 @@ from thoughtcycle.web.pages import site
 OPEN = {("GET", "/api/openapi.json"), ("GET", "/login"), ("POST", "/login"), ("POST", "/logout")}
 """Routes for everybody: they tell nothing of any user."""
 
-WITH_IDS = {"/api/memories/erase"}
+WITH_IDS = {"/memories/bulk", "/api/memories/erase"}
 """Routes that take ids in the body alone."""
 
 STRANGERS: dict[str, tuple[dict[str, str], int]] = {
@@ -127,6 +127,7 @@ async def test_anothers_ids_are_not_there(client: httpx.AsyncClient) -> None:
         "replaces": "m1",
         "content": "x",
         "title": "x",
+        "change": "pin",
         "confirm": True,
     }
     for method, path in CLOSED:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -11,6 +12,7 @@ from support.callers import KEYS, auth
 from support.fake_openai import FakeOpenAI
 from support.graphs import models
 from support.web import serving, settings, web
+from thoughtcycle.memory.records import MemoryDraft
 from thoughtcycle.prompts.loader import texts
 from thoughtcycle.web.app import create_app
 from thoughtcycle.web.headers import POLICY
@@ -168,3 +170,92 @@ async def test_without_authentication_nobody_has_to_log_in(tmp_path: Path) -> No
     async with web(tmp_path) as client:
         assert (await client.get("/login")).headers["location"] == "/"
         assert "/logout" not in (await client.get("/")).text
+
+
+async def ids_of(client: httpx.AsyncClient) -> list[str]:
+    return [one["id"] for one in (await client.get("/api/memories")).json()]
+
+
+@pytest.mark.spec("BY-8")
+async def test_a_memory_is_explained_changed_and_brought_back(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        await say(client, "Meu nome é Pedro")
+        (id,) = await ids_of(client)
+        place = f"/memories/{id}"
+        detail = (await client.get(place, headers=HTMX)).text
+        for shown in ("Nome: Pedro", "Meu nome é Pedro", "<polyline", "biography", "Strength 100%"):
+            assert shown in detail
+        whole = (await client.get(place)).text
+        assert "<html" in whole and "Meu nome é Pedro" in whole
+        edited = await client.post(f"{place}/edit", data={"content": "Nome: Paulo"}, headers=HTMX)
+        assert "Nome: Paulo" in edited.text and id in edited.headers["hx-trigger"]
+        assert "Nome: Pedro" in (await client.post(f"{place}/undo", headers=HTMX)).text
+        for change, shown in (
+            ("pin", "Unpin"),
+            ("unpin", "Archive"),
+            ("archive", "Restore"),
+            ("restore", "Pin"),
+        ):
+            assert shown in (await client.post(f"{place}/{change}", headers=HTMX)).text, change
+        hidden = await client.post(f"{place}/hide", headers=HTMX)
+        assert "Pedro" not in hidden.text and "Bring back" in hidden.text
+        assert "Pedro" not in (await client.get("/memories?status=hidden")).text
+        bulk = await client.post("/memories/bulk", data={"change": "undo", "ids": [id]}, headers=HTMX)
+        assert bulk.status_code == 200 and "Pedro" in (await client.get("/memories")).text
+        erased = await client.post(f"{place}/erase", headers=HTMX)
+        assert "Pedro" not in erased.text and "Erased" in erased.text
+        for path in ("/memories", "/memories?q=Pedro", place, "/chats/c"):
+            assert "Nome: Pedro" not in (await client.get(path)).text, path
+
+
+async def test_memories_are_found_narrowed_and_paged(tmp_path: Path) -> None:
+    app = create_app(settings(tmp_path))
+    async with serving(app) as client:
+        memory = app.state.serving.resources.services.memory
+        said = datetime(2026, 3, 1, 12, tzinfo=UTC)
+        drafts = [
+            MemoryDraft(
+                content=f"Nota {n:03}.",
+                kind=("bio", "pref", "emo", "obj")[n % 4],
+                tags=("viagem",) if n < 3 else (),
+                said=said + timedelta(days=n % 2 * 30),
+            )
+            for n in range(120)
+        ]
+        await memory.save("ana", drafts)
+        await memory.save("ana", [MemoryDraft(content="senha: Xk9!ppq2 do portão")])
+        place, seen = "/memories", 0
+        while place:
+            page = (await client.get(place, headers=HTMX)).text
+            seen += page.count('<li id="m-')
+            place = page.partition('hx-get="/memories?')[2].partition('"')[0].replace("&amp;", "&")
+            place = place and f"/memories?{place}"
+        assert seen == 121
+        for query, count in (
+            ("kind=emo", 30),
+            ("kind=emo&tag=viagem", 1),
+            ("tag=viagem", 3),
+            ("since=2026-03-20&kind=pref", 30),
+            ("until=2026-03-20&kind=pref", 0),
+            ("q=portão", 1),
+            ("status=archived", 0),
+            ("at=2026-03-05&tag=viagem", 2),
+        ):
+            page = (await client.get(f"/memories?{query}", headers=HTMX)).text
+            assert page.count('<li id="m-') == count, query
+        assert "Xk9" not in (await client.get("/memories")).text
+        refused = await client.get("/memories?kind=none", headers=HTMX)
+        assert refused.headers["hx-retarget"] == "#toast" and "kind" in refused.text
+        assert (await client.get("/memories?since=soon")).status_code == 422
+
+
+async def test_a_memory_full_of_html_is_text(tmp_path: Path) -> None:
+    app = create_app(settings(tmp_path))
+    async with serving(app) as client:
+        memory = app.state.serving.resources.services.memory
+        draft = MemoryDraft(content=HOSTILE, bindings=(HOSTILE,), tags=(HOSTILE,))
+        (saved,) = await memory.save("ana", [draft])
+        for path in ("/memories", f"/memories/{saved.record.id}", f"/memories?q={quote(HOSTILE)}"):
+            page = (await client.get(path)).text
+            assert not Outline(page).bad and "<script>alert" not in page and "<img src=x" not in page, path
+            assert "&lt;script&gt;" in page, path

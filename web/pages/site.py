@@ -3,10 +3,10 @@
 from fastapi import FastAPI
 
 from thoughtcycle.web.headers import SecurityHeaders, Static
-from thoughtcycle.web.pages import chat, login
+from thoughtcycle.web.pages import chat, login, memories, memory
 from thoughtcycle.web.pages.rendering import STATIC
 
-ROUTERS = (login.router, chat.router)
+ROUTERS = (login.router, chat.router, memories.router, memory.router)
 
 
 def install(app: FastAPI) -> None:

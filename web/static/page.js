@@ -38,6 +38,6 @@ if (dialog) {
 document.body.addEventListener("memory", (event) => {
   for (const id of event.detail.ids) {
     const row = document.getElementById(`m-${id}`);
-    if (row) window.htmx.ajax("GET", `/memories/${id}/row`, { target: row, swap: "outerHTML" });
+    if (row) window.htmx.ajax("GET", `/memories/${encodeURIComponent(id)}/row`, { target: row, swap: "outerHTML" });
   }
 });

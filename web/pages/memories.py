@@ -1,0 +1,183 @@
+"""The list of memories: searched, narrowed, page by page, and several changed at once."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, get_args
+
+from fastapi import Depends, Form, Query
+from fastapi.responses import HTMLResponse
+
+from thoughtcycle.memory.browsing import Shelf, browse
+from thoughtcycle.memory.facets import Filters
+from thoughtcycle.memory.masking import listed
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import Kind, Layer, MemoryHit, MemoryRecord, Status, utc_now
+from thoughtcycle.memory.secrets import unasked
+from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.web.api.memories import CHANGES
+from thoughtcycle.web.dependencies import Engine
+from thoughtcycle.web.pages.curves import Curve, curve
+from thoughtcycle.web.pages.rendering import Page, Reader
+from thoughtcycle.web.pages.routing import pages
+
+router = pages()
+
+PAGE = 50
+FOUND = 50
+"""Memories that a search shows, best first."""
+STATUSES: tuple[Status, ...] = ("active", "archived", "superseded", "hidden")
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LAYERS: tuple[Layer, ...] = get_args(Layer)
+
+Word = Annotated[str, Query(max_length=200)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A memory in the list: secrets and the words of what was deleted masked."""
+
+    record: MemoryRecord
+    curve: Curve
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the reader looks for."""
+
+    query: str
+    status: Status
+    filters: Filters
+    at: datetime | None
+
+
+def wanted(
+    reader: Reader,
+    q: Annotated[str, Query(max_length=10_000)] = "",
+    status: Word = "",
+    kind: Word = "",
+    layer: Word = "",
+    tag: Word = "",
+    since: Word = "",
+    until: Word = "",
+    at: Word = "",
+) -> Wanted:
+    """The filters of the form; an empty field asks for nothing. InputRefused at one of no use."""
+    filters = Filters(
+        kinds=_one_of(KINDS, kind, "kind"),
+        layers=_one_of(LAYERS, layer, "layer"),
+        tags=[tag.strip()] if tag.strip() else None,
+        since=_day(reader, since, "since"),
+        until=_day(reader, until, "until", end=True),
+    )
+    chosen = _one_of(STATUSES, status, "status") or ("active",)
+    return Wanted(q.strip(), chosen[0], filters, _day(reader, at, "at", end=True))
+
+
+Asked = Annotated[Wanted, Depends(wanted)]
+
+
+@router.get("/memories")
+async def memories(
+    reader: Reader, memory: Engine, asked: Asked, after: Annotated[int, Query(ge=0)] = 0
+) -> HTMLResponse:
+    """The page, or the list alone where htmx asks for it."""
+    if not reader.part:
+        return await whole(reader, memory, asked, None)
+    return reader.html("parts/memories.html", **await _list(reader, memory, asked, after))
+
+
+async def whole(reader: Page, memory: Memory, asked: Wanted, detail: str | None) -> HTMLResponse:
+    """The page with its list; `detail` is the HTML of a memory that stands open."""
+    shown = await _list(reader, memory, asked, 0)
+    names = {"statuses": STATUSES, "kinds": KINDS, "layers": LAYERS, "asked": asked, "detail": detail}
+    return reader.html("memories.html", **names, **shown)
+
+
+async def _list(reader: Page, memory: Memory, asked: Wanted, after: int) -> dict[str, Any]:
+    shelf = await _found(reader, memory, asked, after)
+    query = reader.request.query_params.multi_items()
+    more = [(name, value) for name, value in query if name != "after" and value]
+    return {"rows": rows(shelf.records), "after": shelf.after, "more": more, "first": after == 0}
+
+
+async def _found(reader: Page, memory: Memory, asked: Wanted, after: int) -> Shelf:
+    one = asked.filters
+    if not asked.query:
+        return await browse(
+            memory, reader.user, filters=one, statuses=(asked.status,), at=asked.at, after=after, limit=PAGE
+        )
+    hits = await memory.search(
+        reader.user,
+        asked.query,
+        limit=FOUND,
+        kinds=one.kinds,
+        layers=one.layers,
+        tags=one.tags,
+        since=one.since,
+        until=one.until,
+        at=asked.at,
+        include=("archived",) if asked.status == "archived" else ("facts",),
+        counted=False,
+    )
+    return Shelf(tuple(hit.record for hit in hits if isinstance(hit, MemoryHit)), None)
+
+
+def rows(records: "tuple[MemoryRecord, ...]") -> list[Row]:
+    """Memories as the list shows them."""
+    now = utc_now()
+    return [Row(unasked(listed(record)), curve(record, now)) for record in records]
+
+
+@router.post("/memories/bulk")
+async def bulk(
+    reader: Reader,
+    memory: Engine,
+    change: Annotated[str, Form(max_length=20)],
+    ids: Annotated[list[str], Form(max_length=500)] = [],  # noqa: B006  (FastAPI copies defaults)
+) -> HTMLResponse:
+    """Changes several memories, all or none, and offers to take it back."""
+    if not ids:
+        raise InputRefused("nothing_chosen")
+    if change == "undo":
+        for id in ids:
+            await memory.undo(reader.user, id)
+    elif (act := _CHANGES.get(change)) is not None:
+        await act(memory, reader.user, ids)
+    else:
+        raise InputRefused("bad_field", name="change", expected=", ".join(_CHANGES))
+    note = reader.say(f"changed.{change}", count=len(ids))
+    return reader.html(
+        "parts/changed.html",
+        headers=changed(ids),
+        note=note,
+        ids=ids if change != "undo" else [],
+    )
+
+
+_CHANGES: dict[str, Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]] = {**CHANGES}
+
+
+def changed(ids: list[str]) -> dict[str, str]:
+    """The header by which the page learns which memories it has to show anew."""
+    return {"HX-Trigger": json.dumps({"memory": {"ids": ids}})}
+
+
+def _one_of(known: "tuple[Any, ...]", value: str, name: str) -> "tuple[Any, ...] | None":
+    if not value:
+        return None
+    if value not in known:
+        raise InputRefused("bad_field", name=name, expected=", ".join(known))
+    return (value,)
+
+
+def _day(reader: Page, value: str, name: str, *, end: bool = False) -> datetime | None:
+    """The beginning of a day in the reader's zone, or with `end` that of the next one."""
+    if not value:
+        return None
+    try:
+        day = datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=reader.zone)
+        return day + timedelta(days=1) if end else day
+    except (ValueError, OverflowError):
+        raise InputRefused("bad_field", name=name, expected="YYYY-MM-DD") from None
