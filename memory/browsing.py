@@ -8,6 +8,7 @@ from thoughtcycle.memory.facets import ALL, Filters
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryRecord, Status
 
+ACTIVE: tuple[Status, ...] = ("active",)
 _STRIDE = 500
 """Memories read at once while looking for such as fit."""
 
@@ -26,7 +27,7 @@ async def browse(
     user: str,
     *,
     filters: Filters = ALL,
-    statuses: Collection[Status] = ("active",),
+    statuses: Collection[Status] = ACTIVE,
     at: datetime | None = None,
     after: int = 0,
     limit: int = 50,

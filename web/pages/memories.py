@@ -14,6 +14,7 @@ from thoughtcycle.memory.facets import Filters
 from thoughtcycle.memory.masking import listed
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Kind, Layer, MemoryHit, MemoryRecord, Status, utc_now
+from thoughtcycle.memory.searching import Part
 from thoughtcycle.memory.secrets import unasked
 from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.web.api.memories import CHANGES
@@ -91,8 +92,15 @@ async def memories(
 async def whole(reader: Page, memory: Memory, asked: Wanted, detail: str | None) -> HTMLResponse:
     """The page with its list; `detail` is the HTML of a memory that stands open."""
     shown = await _list(reader, memory, asked, 0)
-    names = {"statuses": STATUSES, "kinds": KINDS, "layers": LAYERS, "asked": asked, "detail": detail}
-    return reader.html("memories.html", **names, **shown)
+    return reader.html(
+        "memories.html",
+        statuses=STATUSES,
+        kinds=KINDS,
+        layers=LAYERS,
+        asked=asked,
+        detail=detail,
+        **shown,
+    )
 
 
 async def _list(reader: Page, memory: Memory, asked: Wanted, after: int) -> dict[str, Any]:
@@ -108,6 +116,7 @@ async def _found(reader: Page, memory: Memory, asked: Wanted, after: int) -> She
         return await browse(
             memory, reader.user, filters=one, statuses=(asked.status,), at=asked.at, after=after, limit=PAGE
         )
+    part: Part = "archived" if asked.status == "archived" else "facts"
     hits = await memory.search(
         reader.user,
         asked.query,
@@ -118,7 +127,7 @@ async def _found(reader: Page, memory: Memory, asked: Wanted, after: int) -> She
         since=one.since,
         until=one.until,
         at=asked.at,
-        include=("archived",) if asked.status == "archived" else ("facts",),
+        include=(part,),
         counted=False,
     )
     return Shelf(tuple(hit.record for hit in hits if isinstance(hit, MemoryHit)), None)
@@ -156,7 +165,9 @@ async def bulk(
     )
 
 
-_CHANGES: dict[str, Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]] = {**CHANGES}
+_CHANGES: dict[str, Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]] = {
+    str(name): act for name, act in CHANGES.items()
+}
 
 
 def changed(ids: list[str]) -> dict[str, str]:
