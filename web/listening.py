@@ -1,10 +1,13 @@
 """Runs the app on a port of this machine until it is told to stop."""
 
 import asyncio
+import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 import uvicorn
 from fastapi import FastAPI
@@ -14,6 +17,7 @@ from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.web.app import create_app
 from thoughtcycle.web.auth import check_listening
+from thoughtcycle.web.observing import JsonLines
 
 GRACE_SECONDS = 3
 """How long a reply may go on after the server was told to stop; all is closed two seconds later."""
@@ -27,6 +31,7 @@ def listen(settings: Settings, models: ModelSettings, told: Callable[[str], obje
     """
     host, port = settings.web.host, settings.web.port
     check_listening(host, settings)
+    _log_to(sys.stderr)
     app = create_app(settings, models)
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -36,6 +41,14 @@ def listen(settings: Settings, models: ModelSettings, told: Callable[[str], obje
     shown = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
     with listening:
         asyncio.run(_serve(app, listening, lambda: told(shown)))
+
+
+def _log_to(stream: TextIO) -> None:
+    """Each request as a line where a machine reads; for a person at a terminal only what goes wrong."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING if stream.isatty() else logging.INFO)
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs addresses
 
 
 async def _serve(app: FastAPI, listening: socket.socket, ready: Callable[[], object]) -> None:

@@ -56,6 +56,16 @@ class Turns:
         graph = builder(lent(services), actions=discover(self._resources.settings.disabled_actions))
         return compile_cycle(graph, self._saver if incognito else self._resources.checkpointer)
 
+    @property
+    def running(self) -> int:
+        """Turns under way."""
+        return sum(line.running is not None for line in self._lines.values())
+
+    @property
+    def waiting(self) -> int:
+        """Turns that wait for the one before."""
+        return sum(line.waiting for line in self._lines.values())
+
     async def say(self, context: Context, chat: str, text: str, *, id: str) -> AsyncGenerator[Wire, None]:
         """What comes back for a message; InputRefused('chat_busy') when too many wait in this chat."""
         said = HumanMessage(text, id=id)

@@ -20,7 +20,14 @@ from thoughtcycle.web.auth import COOKIE
 from thoughtcycle.web.gate import Gated
 from thoughtcycle.web.pages import site
 
-OPEN = {("GET", "/api/openapi.json"), ("GET", "/login"), ("POST", "/login"), ("POST", "/logout")}
+OPEN = {
+    ("GET", "/api/openapi.json"),
+    ("GET", "/login"),
+    ("POST", "/login"),
+    ("POST", "/logout"),
+    ("GET", "/-/health"),
+    ("GET", "/-/ready"),
+}
 """Routes for everybody: they tell nothing of any user."""
 
 WITH_IDS = {"/memories/bulk", "/api/memories/erase"}
@@ -64,7 +71,7 @@ def routes() -> list[tuple[str, str, bool]]:
 
 
 CLOSED = [(method, path) for method, path, _ in routes() if (method, path) not in OPEN]
-PAGES = {path for method, path in CLOSED if not path.startswith("/api/")}
+PAGES = {path for method, path in CLOSED if not path.startswith(("/api/", "/-/"))}
 """What a person looks at: who is not known is sent to the login page."""
 
 
