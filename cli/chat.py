@@ -12,12 +12,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from thoughtcycle.cli.attaching import ATTACH, kept, path_in, told
 from thoughtcycle.cli.display import Display, JsonDisplay, PipeDisplay, TerminalDisplay
-from thoughtcycle.cli.options import TEXTS, one_line, ui_language
+from thoughtcycle.cli.options import TEXTS, one_line, say, ui_language
 from thoughtcycle.graph.background import BackgroundLoop
 from thoughtcycle.graph.resources import Resources, hold
 from thoughtcycle.graph.settings import Settings
 from thoughtcycle.graph.streaming import stream
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
+from thoughtcycle.graph.tracing import set_up
 from thoughtcycle.memory.outage import SpooledMemory
 from thoughtcycle.memory.records import CycleMessage, named_id, new_id, utc_now
 from thoughtcycle.mind.roles import ModelSettings
@@ -34,6 +35,8 @@ def run_chat(
 
     Piped, the command fails at the end when a turn did: a script reads no replies.
     """
+    if (notice := set_up(settings.trace_key)) is not None:
+        say(notice)
     terminal = sys.stdin.isatty()
     display: Display = JsonDisplay() if as_json else TerminalDisplay() if terminal else PipeDisplay()
     with BackgroundLoop() as runner:

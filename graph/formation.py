@@ -31,6 +31,7 @@ from thoughtcycle.nodes.formation.summarise import summarise
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.sealing import sealed
 from thoughtcycle.nodes.services import Provider, Services, lent
+from thoughtcycle.nodes.tracing import tag_run
 from thoughtcycle.prompts.loader import Language
 
 NAME = "formation"
@@ -68,7 +69,9 @@ def builder(provide: Provider) -> Builder:
         async def run(state: FormationState, *, runtime: Runtime[Context]) -> FormationUpdate:
             services = await provide()
             with sealed(runtime, services):
-                return await step(open_forming(state, runtime, services))
+                forming = open_forming(state, runtime, services)
+                tag_run("step", forming.user)
+                return await step(forming)
 
         return run
 

@@ -20,6 +20,7 @@ from thoughtcycle.nodes.garden.tending import Garden, open_garden
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.sealing import sealed
 from thoughtcycle.nodes.services import Provider, Services, lent
+from thoughtcycle.nodes.tracing import tag_run
 from thoughtcycle.prompts.loader import Language
 
 NAME = "garden"
@@ -47,7 +48,9 @@ def builder(provide: Provider) -> Builder:
         async def run(state: GardenState, *, runtime: Runtime[Context]) -> GardenUpdate:
             services = await provide()
             with sealed(runtime, services):
-                return await step(open_garden(state, runtime, services))
+                gardening = open_garden(state, runtime, services)
+                tag_run("step", gardening.user)
+                return await step(gardening)
 
         return run
 

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from thoughtcycle.graph.checkpoints.factory import Saver
 from thoughtcycle.graph.opening import open_services
 from thoughtcycle.graph.settings import Settings, load_settings
+from thoughtcycle.graph.tracing import set_up
 from thoughtcycle.graph.upkeep import create_worker
 from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.nodes.services import Services
@@ -84,6 +85,8 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
         settings = await asyncio.to_thread(load_settings)
     if models is None:
         models = await asyncio.to_thread(ModelSettings)
+    if (notice := await asyncio.to_thread(set_up, settings.trace_key)) is not None:
+        log.warning("%s", notice.text(settings.language or "pt"))
     async with AsyncExitStack() as opening:
         services, checkpointer = await opening.enter_async_context(
             open_services(settings, models, spooled=True)

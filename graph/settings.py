@@ -54,6 +54,10 @@ class Settings(BaseSettings):
     disabled_actions: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
         default=(), description="Actions left out of this deployment, separated by commas."
     )
+    trace_key: SecretStr | None = Field(
+        default=None,
+        description="Key of the hashes that stand for users in traces; unset: a new one in each process.",
+    )
     spool: Path = Field(
         default_factory=lambda: user_data_path("thoughtcycle") / "spool",
         description="Folder in which writes wait while the database is away.",

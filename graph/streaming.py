@@ -1,15 +1,17 @@
 """A turn of the graph as it travels on every wire (TC-1), for the terminal and the web alike."""
 
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
+from langsmith import tracing_context
 
 from thoughtcycle.graph.thought_cycle import ThoughtCycle
 from thoughtcycle.nodes import envelope
 from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.tracing import tag_of
 
 
 async def stream(
@@ -21,9 +23,11 @@ async def stream(
 ) -> AsyncGenerator[envelope.Wire, None]:
     """A turn in wire form: statuses, recalled memories, pieces of replies, then each reply whole.
 
+    An incognito turn is not traced: nothing of it leaves the machine but what the model is asked.
     Without a message the run goes on from the checkpoint that `config` names. Puts the code of a failure
     that ended it politely into `failures`.
     """
+    config = {**config, "tags": [*config.get("tags", ()), tag_of(context.user_id)]}
     whole: dict[str, AIMessage] = {}
     spoken: set[str] = set()
     parts = graph.astream(
@@ -33,7 +37,11 @@ async def stream(
         stream_mode=["custom", "messages", "updates"],
         durability="async",
     )
-    async with aclosing(cast(AsyncGenerator[tuple[str, Any], None], parts)) as parts_of_turn:
+    async with AsyncExitStack() as stack:
+        if context.incognito:
+            stack.enter_context(tracing_context(enabled=False))
+        running = aclosing(cast(AsyncGenerator[tuple[str, Any], None], parts))
+        parts_of_turn = await stack.enter_async_context(running)
         async for mode, data in parts_of_turn:
             if mode == "custom":
                 yield data

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
@@ -26,6 +26,7 @@ from thoughtcycle.nodes.router import router
 from thoughtcycle.nodes.sealing import sealed
 from thoughtcycle.nodes.services import Provider, Services, lent
 from thoughtcycle.nodes.state import InputState, OutputState, State, StateUpdate
+from thoughtcycle.nodes.tracing import tag_run
 from thoughtcycle.nodes.turn import open_turn
 from thoughtcycle.prompts.loader import Language
 
@@ -54,11 +55,13 @@ def builder(provide: Provider, *, actions: Registry | None = None, context: Cont
     """
     actions = discover() if actions is None else actions
 
-    def node(step: Step) -> Node:
+    def node(step: Step, kind: Literal["step", "action"] = "step") -> Node:
         async def run(state: State, *, runtime: Runtime[Context]) -> StateUpdate:
             services = await provide()
             with sealed(runtime, services), refusals_told(runtime.stream_writer, services.language):
-                return await guarded(step, open_turn(state, runtime, services, context))
+                turn = open_turn(state, runtime, services, context)
+                tag_run(kind, turn.user)
+                return await guarded(step, turn)
 
         return run
 
@@ -73,7 +76,7 @@ def builder(provide: Provider, *, actions: Registry | None = None, context: Cont
     graph.add_conditional_edges("command", _next, [RECALL, REMEMBER, END])
     graph.add_edge(RECALL, "router")
     for name, action in actions.items():
-        graph.add_node(name, node(action.run))
+        graph.add_node(name, node(action.run, "action"))
         graph.add_edge(name, REMEMBER if action.ends else "router")
     graph.add_conditional_edges("router", _next, [*actions, REMEMBER])
     graph.add_edge(REMEMBER, END)
