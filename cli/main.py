@@ -17,6 +17,7 @@ from thoughtcycle.cli import (
     conversations,
     garden,
     keys,
+    mcp,
     memories,
     metrics,
     preferences,
@@ -57,6 +58,7 @@ app.command("metrics", help=TEXTS["help.metrics"])(metrics.metrics)
 app.add_typer(users.app)
 app.add_typer(reembed.app)
 app.command("briefing", help=TEXTS["help.briefing"])(briefings.briefing)
+app.command("mcp", help=TEXTS["help.mcp"])(mcp.mcp)
 app.command("worker", help=TEXTS["help.worker"])(work.worker)
 app.add_typer(work.app, name="jobs")
 app.add_typer(keys.app, name="keys")

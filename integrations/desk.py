@@ -67,10 +67,12 @@ class Desk:
         """What `act` answers; raises Refused for every failure that a person can read."""
         try:
             return await act(memory, request, **given)
+        except StorageFailed as failure:
+            memory.lost(failure)
+            known = failure if failure.code == "memory_later" else StorageFailed("memory_away")
+            raise Refused(known.text(self._language)) from failure  # others name the database
         except ThoughtcycleError as failure:
-            away = isinstance(failure, StorageFailed) and memory.lost(failure)
-            known = StorageFailed("memory_away") if away else failure
-            raise Refused(known.text(self._language)) from failure
+            raise Refused(failure.text(self._language)) from failure
 
     async def search(self, memory: Memory, request: Request, *, query: str) -> Answer:
         """The memories that speak of `query`, by words alone without the embedding model."""

@@ -1,9 +1,10 @@
 """`ThoughtCycleStore`: LangGraph's store on our engine, with search by words and vectors, and history."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Self, TypeAlias
+from urllib.parse import unquote
 
 from langgraph.store.base import (
     BaseStore,
@@ -17,6 +18,7 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
+from thoughtcycle.graph.resources import hold
 from thoughtcycle.integrations.item_space import ItemsOf
 from thoughtcycle.integrations.items import Namespace, as_draft, item_key
 from thoughtcycle.integrations.reaching import Given, LoopMemory, in_background, reach, wait_for
@@ -185,6 +187,18 @@ class ThoughtCycleStore(BaseStore):
         for space, drafts in puts.items():
             await ItemsOf(memory, space).put(drafts)
         return results
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[ThoughtCycleStore]:
+    """The store of a LangGraph server (`store.path` of langgraph.json), on the memory of its settings.
+
+    All items are the user's of a single-user deployment; otherwise the first label of a namespace names the
+    owner, percent-encoded, because labels have no dots.
+    """
+    async with hold() as held:
+        user = held.settings.user
+        yield ThoughtCycleStore(held.services.memory, owner=user or (lambda labels: unquote(labels[0])))
 
 
 async def _swept(memory: Memory) -> int:

@@ -17,6 +17,7 @@ from support.dev_server import dev_server
 from support.dialogue import HEAVY, TALK, TURNS, environment, watch
 from support.fake_openai import FakeOpenAI, Reply
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.owners import item_space
 from thoughtcycle.memory.records import CycleMessage, MemoryDraft, MemoryRecord, utc_now
 
 ASSISTANT = "thought_cycle"
@@ -126,6 +127,20 @@ async def test_formation_and_garden_run_through_the_sdk(server: Server, client: 
     done = await client.runs.wait(None, "garden", input={"dry_run": False}, context=who)
     assert set(done["counts"]) == {"merge", "archive", "prioritise", "condense"}
     assert await server.memories("gil") == []
+
+
+@pytest.mark.spec("BY-6", "BY-5")
+async def test_the_servers_store_is_ours(server: Server, client: LangGraphClient) -> None:
+    own = ["ana%40example%2Ecom", "facts"]
+    await client.store.put_item(own, "k", {"text": "mora no Recife"})
+    await client.store.put_item(["bia", "facts"], "k", {"text": "mora em Natal"}, ttl=60)
+    found = (await client.store.search_items(own[:1], query="Recife"))["items"]
+    assert [item["value"]["text"] for item in found] == ["mora no Recife"] and found[0]["score"]
+    assert (await client.store.list_namespaces(prefix=["bia"]))["namespaces"] == [["bia", "facts"]]
+    async with Memory.open(server.db, embeddings=None) as memory:
+        assert len(await memory.list(item_space("ana@example.com"))) == 1
+    await client.store.delete_item(own, "k")
+    assert (await client.store.search_items(own[:1]))["items"] == []
 
 
 @pytest.mark.spec("BY-5")

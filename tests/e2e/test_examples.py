@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mcp import Client
 
 from support.dev_server import dev_server
 
@@ -75,7 +76,8 @@ def test_chat_history() -> None:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A dev server without a key."""
     folder = tmp_path_factory.mktemp("dev")
-    with dev_server(folder, {"THOUGHTCYCLE_DB": f"sqlite:///{folder}/m.db"}) as url:
+    environment = {"THOUGHTCYCLE_DB": f"sqlite:///{folder}/m.db", "THOUGHTCYCLE_USER": "rita"}
+    with dev_server(folder, environment) as url:
         yield url
 
 
@@ -88,6 +90,18 @@ def test_client_of_a_dev_server_without_a_key(server: str) -> None:
 @pytest.mark.spec("BY-6")
 def test_remote_graph_on_a_dev_server(server: str) -> None:
     assert "Peter" in run("remote.py", server).splitlines()[-1]
+
+
+@pytest.mark.spec("BY-6")
+async def test_a_graph_as_a_tool_of_the_servers_own_mcp_endpoint(server: str) -> None:
+    async with Client(f"{server}/mcp/") as asking:
+        tools = {one.name: one for one in (await asking.list_tools()).tools}
+        assert tools.keys() == {"thought_cycle", "formation", "garden"}
+        assert all(one.description for one in tools.values())
+        assert tools["thought_cycle"].input_schema["properties"]["messages"]["type"] == "string"
+        await asking.call_tool("thought_cycle", {"messages": "Meu nome é Rita."})
+        told = await asking.call_tool("thought_cycle", {"messages": "O que você sabe de mim?"})
+    assert not told.is_error and "Nome: Rita" in str(told.content)
 
 
 def test_every_example_is_tested() -> None:

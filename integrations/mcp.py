@@ -1,0 +1,110 @@
+"""The memory for MCP clients: that of one user, whom only the starter of the server names."""
+
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+from pydantic import Field, StringConstraints
+
+from thoughtcycle.integrations.agent_turn import AgentTurn, briefed
+from thoughtcycle.integrations.caller import Setup
+from thoughtcycle.integrations.desk import Act, Desk, Id, Ids, Query, Refused, Request, Topics
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import new_id
+from thoughtcycle.nodes.context import Context, check
+from thoughtcycle.prompts.errors import ThoughtcycleError
+from thoughtcycle.prompts.loader import texts
+
+Message = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
+
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+_DELETES = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
+
+
+class Session:
+    """What one client does with one user's memory; only what it was shown can be changed."""
+
+    def __init__(self, memory: Memory, context: Context, setup: Setup) -> None:
+        self._memory, self._context, self._setup = memory, context, setup
+        self._chat = new_id()
+        """No chat's: nothing that is said reaches this server but what the client asks."""
+        self._shown: dict[str, None] = {}
+        self.desk = Desk(setup.language, setup.limits)
+
+    async def call(self, act: Act, **given: Any) -> str:
+        """What a tool answers; raises Refused."""
+        who = Request(self._context.user_id, tuple(self._shown), incognito=self._context.incognito)
+        answer = await self.desk.answer(act, self._memory, who, **given)
+        self._shown |= dict.fromkeys(answer.shown)
+        return answer.text
+
+    async def briefing(self, message: str) -> str:
+        """What a message brings to mind; raises Refused."""
+        turn = AgentTurn(self._context, self._chat, message, new_id(), (), self._setup)
+        try:
+            told = await briefed(self._memory, turn, counted=True)
+        except ThoughtcycleError as failure:
+            raise Refused(failure.text(self._setup.language)) from failure
+        return told.text or self.desk.texts["search.nothing"]
+
+
+def create_server(memory: Memory, context: Context, setup: Setup | None = None) -> MCPServer[Any]:
+    """A server for one session, with memory_search, memory_save, memory_update, memory_delete and briefing.
+
+    The user is `context`'s and no argument of any tool. Only memories that a tool has shown in this session
+    can be changed or deleted; what is deleted is hidden, and can be brought back for a while. What goes
+    wrong is one line for the model. Raises NotAllowed without a user.
+    """
+    session = Session(memory, check(context), setup or Setup())
+    desk, own = session.desk, texts((setup or Setup()).language, "mcp")
+    told = desk.texts
+
+    async def search(query: Annotated[Query, Field(description=told["search.query"])]) -> str:
+        return await _answered(session.call(desk.search, query=query))
+
+    async def save(
+        content: Annotated[str, Field(description=told["save.content"])],
+        topics: Annotated[Topics, Field(description=told["save.topics"])],
+    ) -> str:
+        return await _answered(session.call(desk.save, content=content, topics=topics))
+
+    async def update(
+        id: Annotated[Id, Field(description=told["update.id"])],
+        content: Annotated[str, Field(description=told["update.content"])],
+    ) -> str:
+        return await _answered(session.call(desk.update, id=id, content=content))
+
+    async def delete(ids: Annotated[Ids, Field(description=told["delete.ids"])]) -> str:
+        return await _answered(session.call(desk.delete, ids=ids))
+
+    async def briefing(message: Annotated[Message, Field(description=own["briefing.message"])]) -> str:
+        return await _answered(session.briefing(message))
+
+    server: MCPServer[Any] = MCPServer(
+        "thoughtcycle",
+        instructions=own["instructions"],
+        version=version("thoughtcycle"),
+        log_level="WARNING",
+        subscriptions=False,
+    )
+    tools: tuple[tuple[Callable[..., Awaitable[str]], str, str, ToolAnnotations], ...] = (
+        (search, "memory_search", told["search.about"], _READS),
+        (save, "memory_save", told["save.about"], _WRITES),
+        (update, "memory_update", told["update.about"], _WRITES),
+        (delete, "memory_delete", told["delete.about"], _DELETES),
+        (briefing, "briefing", own["briefing.about"], _READS),
+    )
+    for does, name, about, hints in tools:
+        server.add_tool(does, name=name, description=about, annotations=hints, structured_output=False)
+    return server
+
+
+async def _answered(work: Awaitable[str]) -> str:
+    try:
+        return await work
+    except Refused as refusal:
+        raise ToolError(str(refusal)) from refusal
