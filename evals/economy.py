@@ -20,6 +20,7 @@ from thoughtcycle.memory.records import MemoryRecord, Step
 from thoughtcycle.memory.words import terms
 from thoughtcycle.mind.base import ActionCard, Question, View
 from thoughtcycle.mind.language.situations import situation_contexts
+from thoughtcycle.mind.language.unsaying import unsays
 from thoughtcycle.mind.prompting import ask_prompt, reply_prompt
 from thoughtcycle.nodes.actions.finish import Finish
 from thoughtcycle.nodes.actions.memory_search import MemorySearch
@@ -194,6 +195,7 @@ async def _asked(
                 now=it.now,
                 vector=vector,
                 calls_for=situation_contexts(question, "en"),
+                unsaid=unsays,
             )
             brief = made(material, plan, "en")
             seen = seen_with(view, brief, material)

@@ -9,6 +9,7 @@ from thoughtcycle.memory.briefing import Brief, Recipe
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import new_id, utc_now
 from thoughtcycle.mind.language.situations import situation_contexts
+from thoughtcycle.mind.language.unsaying import unsays
 from thoughtcycle.nodes.recall import query_of
 from thoughtcycle.nodes.settling import settle_language, settle_time_zone
 from thoughtcycle.prompts.errors import InputRefused
@@ -59,5 +60,6 @@ async def preview(memory: Memory, user: str, wanted: Wanted, settings: Settings)
         plan,
         now=utc_now().astimezone(ZoneInfo(zone)),
         calls_for=situation_contexts(message, spoken),
+        unsaid=unsays,
     )
     return made(beside(material, recent), plan, spoken)

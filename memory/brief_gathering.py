@@ -1,7 +1,7 @@
 """Reads what a briefing may show: memories, what was said, the memory of the chat, the profile."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -55,10 +55,12 @@ async def gathered(
     now: datetime,
     vector: np.ndarray | None = None,
     calls_for: Sequence[str] = (),
+    unsaid: Callable[[str], bool],
 ) -> Material:
     """All that the briefing of a message may show, the recent window aside (see `beside`).
 
     `calls_for`: topics that the message does not name but touches; memories of theirs come behind.
+    `unsaid`: whether a message that nobody has judged yet asks not to be remembered.
 
     `query` is what is looked for, `now` the message's time in the user's zone. Raises ModelFailed when
     embeddings fail.
@@ -80,6 +82,7 @@ async def gathered(
             vector=vector,
             floor=plan.floor,
             patience=plan.patience,
+            unsaid=unsaid,
         )
         if calls_for and plan.facts:
             found = _behind(found, await _called(memory, user, calls_for))

@@ -29,6 +29,10 @@ _JUDGED = 12
 """Cycles of other chats of which the judgement is shown."""
 
 
+def _nothing(text: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Recollection:
     """What a message brings to mind; deleted words are masked."""
@@ -60,13 +64,15 @@ class Recalling(Searching):
         vector: np.ndarray | None = None,
         floor: float = FLOOR,
         patience: float | None = None,
+        unsaid: Callable[[str], bool] = _nothing,
     ) -> Recollection:
         """What of the user's memory speaks of `query`, asked in `chat`.
 
         At most so many `memories`, and `messages` of this chat and of the last chats beside it; how many
         `others` is asked while the rest is read. Nothing counts as accessed (see `accessed`). `vector` as in
         `search`, `floor` for messages only. `patience`: seconds to wait for an index of what was said that
-        this process has not made yet; it is made all the same, and None waits for it.
+        this process has not made yet; it is made all the same, and None waits for it. `unsaid`: whether a
+        message that nobody has judged yet asks not to be remembered.
         Raises ModelFailed when embeddings fail.
         """
         query = query[:LONGEST_QUERY].encode(errors="ignore").decode()
@@ -82,7 +88,8 @@ class Recalling(Searching):
             self._former(user, changed),
             self._accesses.about(user, [hit.record.id for hit in hits]),
         )
-        told = [one for one in said if one.cycle not in cycles or not _unsaid(cycles[one.cycle])]
+        away = {id for id, cycle in cycles.items() if _unsaid(cycle, unsaid)}
+        told = [one for one in said if one.cycle not in away]
         there = list(dict.fromkeys(one.cycle for one in told if one.chat != chat))[:_JUDGED]
         judged = {id: cycles[id] for id in there if id in cycles}
         return Recollection(hits, told, judged, former, counts)
@@ -159,9 +166,9 @@ class Recalling(Searching):
         return {cycle.id: mask.cycle(cycle) for cycle in await self._storage.cycles(user, ids)}
 
 
-def _unsaid(cycle: Cycle) -> bool:
+def _unsaid(cycle: Cycle, asks: Callable[[str], bool]) -> bool:
     """Whether the user does not want it remembered."""
-    return cycle.judgement is not None and cycle.judgement.unsaid
+    return asks(cycle.message.text) if cycle.judgement is None else cycle.judgement.unsaid
 
 
 async def _none() -> list[MemoryHit]:

@@ -15,6 +15,7 @@ from thoughtcycle.memory.records import Cycle, Utterance
 from thoughtcycle.memory.secrets import unasked
 from thoughtcycle.mind.language.situations import situation_contexts
 from thoughtcycle.mind.language.understanding import topics_of
+from thoughtcycle.mind.language.unsaying import unsays
 from thoughtcycle.nodes import window as windows
 from thoughtcycle.nodes.attach import beside as attached_beside
 from thoughtcycle.nodes.cycle import open_cycle
@@ -95,7 +96,7 @@ async def reminded(
 ) -> Material:
     """What a message brings to mind, by rules and one embedding; without that by words."""
     query, calls_for = query_of(message, language), situation_contexts(message, language)
-    gather = partial(gathered, memory, user, chat, query, plan, now=now, calls_for=calls_for)
+    gather = partial(gathered, memory, user, chat, query, plan, now=now, calls_for=calls_for, unsaid=unsays)
     try:
         return await gather()
     except ModelFailed as failure:

@@ -49,7 +49,7 @@ async def test_killed_before_any_write_the_next_worker_completes_it(
     async with Memory.open(base, embeddings=WordEmbedder(), clock=lambda: SAID_AT) as memory:
         await fill(memory, work)
     command = [sys.executable, "-m", "support.killed_former", url, work, str(SAMPLE)]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=1800, check=False)
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=7200, check=False)
     assert done.returncode == 0, done.stderr
     writes, *victims = map(int, done.stdout.split())
     assert writes >= (60 if work == "form" else 7) and len(victims) == min(SAMPLE or writes, writes)

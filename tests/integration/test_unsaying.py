@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.databases import new_database
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab, replies
 from thoughtcycle.graph.formation import create_formation
@@ -17,6 +18,8 @@ CASES = [
     ("Quero economizar R$ 5.000 até junho.", "não lembre disso", "fica na memória", "5.000"),
     ("I want to save $5,000 by June.", "don't remember that", "stays in memory", "5,000"),
 ]
+MONGODB = "mongodb"
+BOTH = pytest.mark.parametrize("url", ["sqlite", MONGODB], indirect=True)
 TALK = ["Sou vegetariana.", "Moro em Recife.", "Trabalho com design.", "Tenho dois gatos."]
 
 
@@ -40,13 +43,27 @@ async def last(talk: Lab, back: int = 1) -> Cycle:
     return (await talk.memory.conversation("ana", "t", limit=back))[0]
 
 
+@pytest.fixture
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database of the kind that the test is parametrised with, SQLite where it is not."""
+    if getattr(request, "param", "") == MONGODB:
+        return new_database(request.getfixturevalue("mongodb_url"))
+    return f"sqlite:///{tmp_path}/lab.db"
+
+
 @pytest.mark.spec("BY-10")
-@pytest.mark.parametrize(("said", "unsay", "told", "amount"), CASES)
-@pytest.mark.parametrize("formed", [False, True])
+@pytest.mark.parametrize(
+    ("said", "unsay", "told", "amount", "formed", "url"),
+    [
+        *((*case, formed, "sqlite") for case in CASES for formed in (False, True)),
+        (*CASES[1], True, MONGODB),
+    ],
+    indirect=["url"],
+)
 async def test_said_alone_it_takes_back_what_was_said_before(
-    tmp_path: Path, said: str, unsay: str, told: str, amount: str, formed: bool
+    tmp_path: Path, url: str, said: str, unsay: str, told: str, amount: str, formed: bool
 ) -> None:
-    async with lab(tmp_path) as talk:
+    async with lab(tmp_path, url=url) as talk:
         await talk.say("Sou vegetariana.")
         await talk.say(said)
         if formed:
@@ -65,15 +82,19 @@ async def test_said_alone_it_takes_back_what_was_said_before(
 
 @pytest.mark.spec("BY-10")
 @pytest.mark.parametrize(
-    ("said", "amount"),
+    ("said", "amount", "url"),
     [
-        ("não lembre disso: quero economizar R$ 5.000 até junho", "5.000"),
-        ("I want to save $5,000 by June, but don't save that", "5,000"),
-        ("don't remember this: I decided to sell my car for $9,000", "9,000"),
+        ("não lembre disso: quero economizar R$ 5.000 até junho", "5.000", "sqlite"),
+        ("I want to save $5,000 by June, but don't save that", "5,000", "sqlite"),
+        ("don't remember this: I decided to sell my car for $9,000", "9,000", "sqlite"),
+        ("não lembre disso: quero economizar R$ 5.000 até junho", "5.000", MONGODB),
     ],
+    indirect=["url"],
 )
-async def test_said_with_it_nothing_of_it_is_learned(tmp_path: Path, said: str, amount: str) -> None:
-    async with lab(tmp_path) as talk:
+async def test_said_with_it_nothing_of_it_is_learned(
+    tmp_path: Path, url: str, said: str, amount: str
+) -> None:
+    async with lab(tmp_path, url=url) as talk:
         values = await talk.say(said)
         assert not [step for step in values["steps"] if step["action"] == "MemorySave"]
         assert "memória" in replies(values) or "memory" in replies(values)
@@ -86,8 +107,9 @@ async def test_said_with_it_nothing_of_it_is_learned(tmp_path: Path, said: str, 
 
 
 @pytest.mark.spec("BY-10")
-async def test_what_the_exchange_changed_says_again_what_it_said(tmp_path: Path) -> None:
-    async with lab(tmp_path) as talk:
+@BOTH
+async def test_what_the_exchange_changed_says_again_what_it_said(tmp_path: Path, url: str) -> None:
+    async with lab(tmp_path, url=url) as talk:
         await talk.say("Moro em Recife.")
         await talk.say("Me mudei para Olinda.")
         assert "Olinda" in await kept(talk)
@@ -97,8 +119,9 @@ async def test_what_the_exchange_changed_says_again_what_it_said(tmp_path: Path)
 
 
 @pytest.mark.spec("BY-10")
-async def test_a_formation_under_way_is_taken_back_in_its_turn(tmp_path: Path) -> None:
-    async with lab(tmp_path) as talk:
+@BOTH
+async def test_a_formation_under_way_is_taken_back_in_its_turn(tmp_path: Path, url: str) -> None:
+    async with lab(tmp_path, url=url) as talk:
         await talk.say(CASES[0][0])
         cycle = await last(talk)
         formation = create_formation(memory=talk.memory, mind=talk.mind)
@@ -147,9 +170,11 @@ async def test_with_nothing_before_it_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("BY-10")
-@pytest.mark.parametrize("thread", ["t", "another"])
-async def test_it_is_shown_nowhere_unasked(tmp_path: Path, thread: str) -> None:
-    async with lab(tmp_path) as talk:
+@pytest.mark.parametrize(
+    ("thread", "url"), [("t", "sqlite"), ("another", "sqlite"), ("another", MONGODB)], indirect=["url"]
+)
+async def test_it_is_shown_nowhere_unasked(tmp_path: Path, url: str, thread: str) -> None:
+    async with lab(tmp_path, url=url) as talk:
         await talk.memory.change_settings("ana", smart_context=True)
         await talk.say("Comi uma pizza de calabresa ontem à noite.")
         await talk.say("não lembre disso: paguei a pizza com o cartão da firma")
@@ -170,3 +195,22 @@ async def test_it_is_shown_nowhere_unasked(tmp_path: Path, thread: str) -> None:
         assert "Comi uma pizza de calabresa ontem à noite." in await shown("pizza de calabresa")
         assert not [text for text in await shown("pizza cartão da firma") if "firma" in text]
         assert not [text for text in await shown("filme sobre pinguins") if "pinguins" in text]
+
+
+@pytest.mark.spec("BY-10")
+@pytest.mark.parametrize(
+    "said", ["não lembre disso: comprei um piano vermelho", "I bought a red piano, don't remember that"]
+)
+async def test_it_is_no_excerpt_before_it_was_judged_either(tmp_path: Path, said: str) -> None:
+    async with lab(tmp_path) as talk:
+        await talk.say("Toquei piano quando era pequena.")
+        await talk.say(said)
+        for text in TALK:
+            await talk.say(text)
+        for thread in ("t", "another"):
+            await talk.say("Falamos de piano?", thread, smart_context=True)
+            state = await talk.graph.aget_state({"configurable": {"thread_id": thread}})
+            briefing = state.values["briefing"]
+            told = f"{briefing['text']} {briefing['session']}"
+            assert "piano quando era pequena" in told
+            assert "vermelho" not in told and "red" not in told.split()

@@ -100,10 +100,11 @@ async def lab(
     limits: Limits | None = None,
     timeout: float = 10.0,
     clock: Callable[[], datetime] = utc_now,
+    url: str | None = None,
     **graph: Any,
 ) -> AsyncIterator[Lab]:
-    """A rule mind, or a model mind on `server`, over one SQLite file in `folder`."""
-    url = f"sqlite:///{folder}/lab.db"
+    """A rule mind, or a model mind on `server`, over the database `url`, else one SQLite file in `folder`."""
+    url = url or f"sqlite:///{folder}/lab.db"
     settings = models(server, timeout) if server else ModelSettings(openai_api_key=None, openai_base_url=None)
     mind = mind or (LLMMind.from_settings(settings) if server else RuleMind())
     embeddings = build_embeddings(settings)
