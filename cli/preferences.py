@@ -44,8 +44,8 @@ def show(context: typer.Context, user: User = None, db: Db = None, as_json: Json
 @reported
 def set_(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help=TEXTS["argument.setting"])],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help=TEXTS["argument.value"])],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=TEXTS["argument.setting"])] = "",
+    value: Annotated[str, typer.Argument(metavar="VALUE", help=TEXTS["argument.value"])] = "",
     user: User = None,
     db: Db = None,
     as_json: Json = False,
@@ -66,6 +66,8 @@ def _value(name: str, value: str) -> Any:
 
     if name not in NAMES:
         raise InputRefused("preference_unknown", name=repr(name), names=", ".join(NAMES))
+    if not value:
+        raise InputRefused("preference_missing", name=name)
     if value.casefold() in DEFAULTS:
         return False if name == "paused" else None
     if name not in SWITCHES:

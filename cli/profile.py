@@ -31,12 +31,13 @@ def profile(user: User = None, db: Db = None, as_json: Json = False) -> None:
 
 
 def _print(known: "Profile") -> None:
+    from thoughtcycle.memory.habit_labels import habit_label
     from thoughtcycle.memory.mood_labels import mood_label
 
     rows = [
         (
-            one_line(one.key),
-            one_line(one.value),
+            one_line(habit_label(one.key, ui_language())),
+            one_line(habit_label(one.value, ui_language())),
             f"{one.confidence:.2f}",
             str(one.observations),
             f"{one.updated:%Y-%m-%d}",

@@ -44,9 +44,11 @@ from thoughtcycle.memory.records import (
     Source,
     Status,
     UndoResult,
+    as_text,
     utc_now,
 )
 from thoughtcycle.memory.reembedding import Reembedding
+from thoughtcycle.memory.secrets import masks_away
 from thoughtcycle.memory.sheets import SheetKeeping
 from thoughtcycle.memory.shelf import BUDGET
 from thoughtcycle.memory.snapshots import Snapshots
@@ -179,7 +181,8 @@ class Memory(
         leaves them; a `key` gives it another slot, unless an active memory stands there. `cycle` and `words`
         say where the new content comes from, `said` since when it holds (None: now). The same content again
         changes nothing. Of a file (LM-15) a text is what is said about it: the file stays.
-        Raises NotAllowed('memory_unknown'), InputRefused('memory_not_active', 'file_content').
+        Raises NotAllowed('memory_unknown'), InputRefused('memory_not_active', 'file_content', and
+        'content_masked' where a mask would take the place of what it hides).
         """
         readable(content)
         data: dict[str, bytes] = {}
@@ -189,6 +192,8 @@ class Memory(
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
             record = await self._active(user, id)
             taken = await self._storage.same(user, identities=(), keys={key}) if key is not None else ()
+            if masks_away(as_text(content), record.text):
+                raise InputRefused("content_masked")
             says, found = revised(record.content, record.bindings, content, bindings)
             changed = record.model_copy(
                 update={

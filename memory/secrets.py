@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from thoughtcycle.memory.blotting import HIDDEN
 from thoughtcycle.memory.records import MemoryRecord
 from thoughtcycle.memory.words import fold
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
@@ -34,6 +35,7 @@ _CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:(?P<value
 _CARD = re.compile(
     r"(?<![\w+.,-])[2-6](?:\d{12,18}|\d{3}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{3}([ -])\d{6}\2\d{5})(?![\w-])"
 )
+_STARS = re.compile(r"[*•]{3,}")
 _CLOSERS = ".,;!?)]}\"'”"
 
 
@@ -90,6 +92,18 @@ def unasked(record: MemoryRecord) -> MemoryRecord:
     """A memory as it is shown when nobody searched for it: its secrets masked, the store keeps them."""
     text = masked(record.text)
     return record if text == record.text else record.model_copy(update={"content": text})
+
+
+def masks_away(new: str, old: str) -> bool:
+    """Whether `new` holds what stands in place of hidden words where `old` has the words themselves.
+
+    Whoever was shown a masked text and writes it anew would lose them. Asterisks are a mask only in place of
+    a secret: elsewhere they are emphasis.
+    """
+    if any(new.count(mark) > old.count(mark) for mark in (MARK, HIDDEN)):
+        return True
+    lost = (old[each.start : each.end] not in new for each in secrets_in(old))
+    return _STARS.search(new) is not None and any(lost)
 
 
 def holds_secret(text: str) -> bool:

@@ -52,6 +52,8 @@ class View:
     recalled: tuple[Recalled, ...] = ()
     briefing: str = ""
     """Long-term memory."""
+    briefed: frozenset[str] = frozenset()
+    """Ids of the memories in it."""
     session: str = ""
     """What is remembered of this conversation, beside its recent history."""
     actions: tuple[ActionCard, ...] = ()
@@ -73,6 +75,8 @@ class Question(Generic[T]):
     values: Callable[[View], Mapping[str, object]] = lambda view: {}
     """Fills the placeholders of the prompt that are not those of every prompt."""
     package: str = "thoughtcycle.prompts"
+    by_id: bool = False
+    """Its answer names recalled memories by their ids: it is shown all, also those of the briefing."""
 
 
 class Mind(ABC):

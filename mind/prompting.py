@@ -54,7 +54,8 @@ def ask_prompt(question: Question[Any], view: View) -> list[BaseMessage]:
     frame = texts(view.language, "frame")
     flagged = [each for each in view.history if each["chat_history"]]
     shown = [each for each in view.shown if each["chat_history"]]
-    seen = [_briefing(frame, view), _moment(frame, view, shown), _history(frame, view, flagged)]
+    memories = _briefing(frame, view, by_id=question.by_id)
+    seen = [memories, _moment(frame, view, shown), _history(frame, view, flagged)]
     return _messages(view, [_persona(frame, view), _task(question, view), data_block(frame, seen)])
 
 
@@ -106,11 +107,24 @@ def _persona(frame: Texts, view: View) -> str:
     return frame.fill("persona", persona=view.persona, language_name=frame["language_name"])
 
 
-def _briefing(frame: Texts, view: View) -> str:
-    """Long-term memory: what the briefing says, which has its own budget, and what was recalled since."""
-    lines = _newest((_memory_line(each, view.language) for each in view.recalled), RECALLED_TOKENS)
+def _briefing(frame: Texts, view: View, *, by_id: bool = False) -> str:
+    """Long-term memory: what the briefing says, which has its own budget, and what was recalled since.
+
+    What the briefing says in these words is not said again, unless it has to be named `by_id`.
+    """
+    told = _folded(view.briefing) if not by_id else ""
+    new = (
+        each
+        for each in view.recalled
+        if not told or each["id"] not in view.briefed or _folded(each["content"]) not in told
+    )
+    lines = _newest((_memory_line(each, view.language) for each in new), RECALLED_TOKENS)
     recalled = "\n".join([frame["recalled"], *lines]) if lines else ""
     return "\n\n".join(part for part in (view.briefing, recalled) if part)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _moment(frame: Texts, view: View, shown: Iterable[Utterance]) -> str:

@@ -91,6 +91,7 @@ class Turn(Run):
     def view(self, actions: Iterable[ActionCard] = ()) -> View:
         """What a mind may see now."""
         state = self.state
+        briefing = state.get("briefing")
         return View(
             message=self.message,
             now=self.now(),
@@ -100,8 +101,9 @@ class Turn(Run):
             shown=tuple(self.shown()),
             steps=tuple(state.get("steps", ())),
             recalled=tuple(state.get("recalled", ())),
-            briefing=state["briefing"]["text"] if state.get("briefing") else "",
-            session=state["briefing"].get("session", "") if state.get("briefing") else "",
+            briefing=briefing["text"] if briefing else "",
+            briefed=frozenset(briefing["shown"]) if briefing else frozenset(),
+            session=briefing.get("session", "") if briefing else "",
             actions=tuple(actions),
         )
 

@@ -73,7 +73,11 @@ class MemoryDelete(Action[Chosen]):
     name = "MemoryDelete"
     file = "memory_delete"
     question: ClassVar = Question(
-        name="actions/memory_delete#ask", role="reasoning", schema=Chosen, by_rules=chosen_by_rules
+        name="actions/memory_delete#ask",
+        role="reasoning",
+        schema=Chosen,
+        by_rules=chosen_by_rules,
+        by_id=True,
     )
     reply: ClassVar = Question(
         name="actions/memory_delete#tell", role="chat", schema=str, by_rules=tell_by_rules

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from thoughtcycle.memory.records import Kind, MemoryDraft, Recalled, Source, as_text
+from thoughtcycle.memory.secrets import masks_away
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.language.clauses import parse
 from thoughtcycle.mind.language.understanding import Fact
@@ -155,10 +156,10 @@ class MemorySave(Action[list[SaveItem]]):
 
 
 def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
-    """The draft of an item; None when there is nothing in it or it is too long to be one memory."""
-    if not usable(item.content, longest):
-        return None
+    """The draft of an item; None when there is nothing in it, or a mask, or it is too long for a memory."""
     text = as_text(item.content).strip()
+    if not usable(item.content, longest) or masks_away(text, turn.message):
+        return None
     known = item if isinstance(item, KnownItem) else None
     return MemoryDraft(
         content=text if isinstance(item.content, str) else item.content,

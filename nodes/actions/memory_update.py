@@ -75,7 +75,11 @@ class MemoryUpdate(Action[list[UpdateItem]]):
     file = "memory_update"
     writes = True
     question: ClassVar = Question(
-        name="actions/memory_update#ask", role="reasoning", schema=list[UpdateItem], by_rules=items_by_rules
+        name="actions/memory_update#ask",
+        role="reasoning",
+        schema=list[UpdateItem],
+        by_rules=items_by_rules,
+        by_id=True,
     )
     reply: ClassVar = Question(
         name="actions/memory_update#tell", role="chat", schema=str, by_rules=tell_by_rules

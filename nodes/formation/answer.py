@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from thoughtcycle.memory.judgement import ExchangeType, FoundFact, Mood
 from thoughtcycle.memory.kinds import Kind
 from thoughtcycle.memory.records import Recalled
-from thoughtcycle.memory.secrets import holds_secret
+from thoughtcycle.memory.secrets import holds_secret, masks_away
 from thoughtcycle.mind.language.fold import fold_word
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.rule_judge import about_assistant, barred, is_landmark, neutral_mood
@@ -126,6 +126,8 @@ def _refusal(content: str, words: str | None, exchange: Exchange) -> str | None:
         return "it is about the assistant"
     if words is None:
         return "its words are not the user's"
+    if masks_away(content, exchange.message):
+        return "it holds a mask"
     return "it holds a secret or an order" if holds_secret(content) or barred(words, exchange) else None
 
 

@@ -50,6 +50,8 @@ def test_a_conversation_and_a_profile_are_shown(
         "updated_at",
     }
     profile = run("profile", db=db, env=env).stdout
+    habit = {"pt": "prefere falar", "en": "prefers to talk at"}[language]
+    assert habit in profile and {"pt": "de manhã", "en": "morning"}[language] in profile
     assert "0.70" in profile and {"pt": "ansios", "en": "anxious"}[language] in profile
     known = json.loads(run("profile", "--json", db=db, env=env).stdout)
     assert known["entries"][0]["confidence"] == 0.7 and known["moods"][0]["name"] == "anxious"
@@ -89,6 +91,8 @@ def test_settings_are_shown_changed_and_taken_back(tmp_path: Path) -> None:
     ("name", "value", "told"),
     [
         ("colour", "on", "smart_context, paused, language, time_zone"),
+        ("paused", "", "settings set paused"),
+        ("", "", "smart_context, paused, language, time_zone"),
         ("paused", "7", "paused"),
         ("time_zone", "Mars/Olympus", "America/Sao_Paulo"),
         ("language", "fr", "pt, en"),
@@ -98,7 +102,8 @@ def test_a_setting_of_no_use_is_one_line_and_changes_nothing(
     tmp_path: Path, name: str, value: str, told: str
 ) -> None:
     db = tmp_path / "m.db"
-    assert told in refused(run("settings", "set", name, value, db=db))
+    given = [word for word in (name, value) if word]
+    assert told in refused(run("settings", "set", *given, db=db))
     assert "null" in run("settings", "--json", db=db).stdout
 
 

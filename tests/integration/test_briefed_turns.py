@@ -156,3 +156,57 @@ async def test_a_database_that_is_away_while_the_index_is_made_harms_no_turn(
         monkeypatch.setattr(cycle.memory._storage, "cycle_feed", away)
         found = await cycle.memory.recollect("ana", "banco", "trabalho", memories=5, messages=9)
         assert list(found.messages) == []
+
+
+@pytest.mark.spec("HM-12", "TC-10")
+async def test_what_the_briefing_tells_is_told_once_and_stays_known_by_its_id(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with lab(tmp_path, fake_openai) as cycle:
+        drafts = [
+            MemoryDraft(content=text, kind="pref")
+            for text in ("Odeia coentro", "Prefere coentro picado fino")
+        ]
+        saved = [one.record.id for one in await cycle.memory.save("ana", drafts)]
+        fake_openai.say("MemoryUpdate", "Finish", model=HEAVY)
+        fake_openai.say(json.dumps([{"_id": saved[0], "content": "Adora coentro"}]), model="reason")
+        fake_openai.say("Mudei.", "Feito.", model=TALK)
+        values = await cycle.say("Posso usar coentro?", language="pt")
+        assert values["steps"][0]["found"] == [saved[0]]
+        asked = [(request.model, request.text("system")) for request in fake_openai.requests]
+        first, last = [prompt for model, prompt in asked if model == HEAVY]
+        assert (first.casefold().count("odeia coentro"), saved[0] in first) == (1, False)
+        (ids,) = [prompt for model, prompt in asked if model == "reason"]
+        assert all(f"[{id}]" in ids for id in saved)
+        for prompt in (last, [prompt for model, prompt in asked if model == TALK][-1]):
+            assert f"[{saved[0]}] Adora coentro" in prompt, "what changed since is told"
+            assert prompt.casefold().count("picado fino") == 1 and saved[1] not in prompt
+
+
+@pytest.mark.spec("BY-10")
+async def test_a_model_that_writes_the_mask_back_loses_no_secret(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with lab(tmp_path, fake_openai) as cycle:
+        secret = "A senha do wifi é girassol77"
+        (saved,) = await cycle.memory.save("ana", [MemoryDraft(content=secret, kind="bio")])
+        id = saved.record.id
+
+        async def turn(text: str, *acts: str, items: list[object]) -> list[tuple[str, str]]:
+            fake_openai.say(*acts, "Finish", model=HEAVY)
+            fake_openai.say(*map(json.dumps, items), model="reason")
+            fake_openai.say(*["Certo."] * (len(acts) + 1), model=TALK)
+            values = await cycle.say(text, language="pt")
+            return [(step["action"], step["status"]) for step in values["steps"][:-1]]
+
+        masks = {"_id": id, "content": "A senha do wifi da casa nova é ••••"}
+        stars = {"type": "text", "content": "Senha do wifi da casa: ••••"}
+        did = await turn("O wifi é da casa nova", "MemoryUpdate", "MemorySave", items=[[masks], [stars]])
+        assert did == [("MemoryUpdate", "refused"), ("MemorySave", "nothing")]
+        assert [one.content for one in await cycle.memory.list("ana")] == [secret]
+        assert "girassol77" not in json.dumps([request.text("system") for request in fake_openai.requests])
+        whole = {"_id": id, "content": "A senha do wifi da casa nova é girassol77"}
+        said = "A senha do wifi é da casa nova"
+        did = await turn(said, "MemorySearch", "MemoryUpdate", items=[["senha do wifi"], [whole]])
+        assert did == [("MemorySearch", "done"), ("MemoryUpdate", "done")]
+        assert [one.content for one in await cycle.memory.list("ana")] == [whole["content"]]

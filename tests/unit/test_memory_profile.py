@@ -5,12 +5,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from thoughtcycle.memory.formed import Profile
+from thoughtcycle.memory.habit_labels import habit_label
 from thoughtcycle.memory.judgement import Mood
 from thoughtcycle.memory.marks import Preference
 from thoughtcycle.memory.mood_labels import mood_label
 from thoughtcycle.memory.profile import CYCLES, MOODS, felt, observed, recurring
 from thoughtcycle.mind.language.patterns import vocabulary
-from thoughtcycle.prompts.loader import LANGUAGES, texts
+from thoughtcycle.prompts.loader import LANGUAGES, Language, texts, word_lists
 
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 
@@ -132,3 +133,12 @@ def test_every_mood_of_the_word_lists_has_a_name(language: str) -> None:
     for each in LANGUAGES:
         for mood in vocabulary(each)["moods"]:
             assert f"mood.{mood}" in texts(language, "formation/patterns")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_habit_has_its_words(language: Language) -> None:
+    words = word_lists(language, "language/layers")
+    names = ("communication_preference", "time_preference", *words["channels"], *words["times"])
+    for name in names:
+        assert f"habit.{name}" in texts(language, "formation/patterns"), name
+    assert habit_label("14:30", language) == "14:30"

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from thoughtcycle.memory.secrets import MARK, holds_secret, masked, secrets_in
+from thoughtcycle.memory.secrets import MARK, holds_secret, masked, masks_away, secrets_in
 
 SECRETS = [
     ("minha senha do wifi é abacate123", "abacate123"),
@@ -92,3 +92,26 @@ def test_a_whole_book_is_read_in_no_time(unit: str) -> None:
     start = time.perf_counter()
     masked(unit * (200_000 // len(unit)))
     assert time.perf_counter() - start < 3
+
+
+WIFI = "A senha do wifi é girassol77"
+
+
+@pytest.mark.spec("BY-10")
+@pytest.mark.parametrize(
+    ("new", "old", "away"),
+    [
+        (f"A senha do wifi da casa nova é {MARK}", WIFI, True),
+        ("A senha do wifi da casa nova é ***", WIFI, True),
+        ("A senha do wifi é •••", WIFI, True),
+        ("A senha do wifi da casa nova é girassol77", WIFI, False),
+        ("A senha do wifi é girassol77, ***importante***", WIFI, False),
+        ("A senha do wifi agora é rosa88", WIFI, False),
+        ("Não usa mais o wifi", WIFI, False),
+        ("Mora em […]", "Mora em Recife", True),
+        ("Disse: […] e foi embora, em Natal", "Disse: […] e foi embora", False),
+        ("Gosta de ***jazz***", "Gosta de samba", False),
+    ],
+)
+def test_a_mask_in_place_of_the_words_is_recognised(new: str, old: str, away: bool) -> None:
+    assert masks_away(new, old) is away
