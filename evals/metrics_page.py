@@ -36,7 +36,7 @@ def metrics_page(metrics: Sequence[Metric], wrong: Sequence[Miss], *, title: str
 
 def _section(words: Texts, source: Source, metrics: Sequence[Metric]) -> str:
     plots = "".join(
-        f"<figure><figcaption>{escape(words[f'plot.{unit}'])}</figcaption>{_plot(words, of)}</figure>"
+        f"<figure><figcaption>{escape(words[f'plot.{unit}'])}</figcaption>{plot(words, of)}</figure>"
         for unit in ("share", "ms")
         if (of := [one for one in metrics if one.unit == unit and one.value is not None])
     )
@@ -53,8 +53,8 @@ def _section(words: Texts, source: Source, metrics: Sequence[Metric]) -> str:
     )
 
 
-def _plot(words: Texts, metrics: Sequence[Metric]) -> str:
-    """Bars: shares from 0 to 100 %, times from 0 to the longest."""
+def plot(words: Texts, metrics: Sequence[Metric]) -> str:
+    """Bars as SVG: shares from 0 to 100 %, times from 0 to the longest; each metric has a value."""
     values = [one.value or 0.0 for one in metrics]
     most = 1.0 if metrics[0].unit == "share" else max(values) or 1.0
     parts = []

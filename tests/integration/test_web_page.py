@@ -12,6 +12,7 @@ from support.callers import KEYS, auth
 from support.fake_openai import FakeOpenAI
 from support.graphs import models
 from support.web import serving, settings, web
+from thoughtcycle.memory.jobs import Job
 from thoughtcycle.memory.records import MemoryDraft
 from thoughtcycle.prompts.loader import texts
 from thoughtcycle.web.app import create_app
@@ -259,3 +260,58 @@ async def test_a_memory_full_of_html_is_text(tmp_path: Path) -> None:
             page = (await client.get(path)).text
             assert not Outline(page).bad and "<script>alert" not in page and "<img src=x" not in page, path
             assert "&lt;script&gt;" in page, path
+
+
+async def test_the_other_pages_show_what_is_kept(tmp_path: Path) -> None:
+    app = create_app(settings(tmp_path))
+    async with serving(app) as client:
+        await say(client, "Meu nome é Pedro e prefiro café sem açúcar")
+        memory = app.state.serving.resources.services.memory
+        await memory.queue.put(Job(id="j1", user="ana", kind="form", due=datetime.now(UTC), state="dead"))
+        await memory.queue.put(Job(id="j2", user="eve", kind="form", due=datetime.now(UTC), state="dead"))
+        for path, shown in (
+            ("/conversations", "/conversations/c"),
+            ("/conversations/c", "Meu nome é Pedro"),
+            ("/profile", "Profile"),
+            ("/settings", "America/Sao_Paulo"),
+            ("/metrics", "/metrics/figures"),
+            ("/metrics/figures", "<rect"),
+            ("/jobs", "failed for good"),
+            ("/account", "/api/export"),
+        ):
+            answer = await client.get(path)
+            assert answer.status_code == 200 and shown in answer.text, path
+            assert not Outline(answer.text).bad, path
+        assert "j2" not in (await client.get("/jobs")).text
+        assert "waiting" in (await client.post("/jobs/j1/retry", headers=HTMX)).text
+        assert (await client.post("/jobs/j2/retry", headers=HTMX)).headers["hx-retarget"] == "#toast"
+        assert (await client.get("/conversations/none")).status_code == 404
+
+
+async def test_settings_are_kept_and_the_page_speaks_the_users_language(tmp_path: Path) -> None:
+    async with web(tmp_path, headers={"accept-language": "en"}) as client:
+        form = {"language": "pt", "time_zone": "America/Recife", "smart_context": "on", "paused": "on"}
+        saved = await client.post("/settings", data=form)
+        assert saved.status_code == 303
+        page = (await client.get(saved.headers["location"])).text
+        assert texts("pt", "page")["settings.saved"] in page and 'lang="pt"' in page
+        kept = (await client.get("/api/settings")).json()
+        assert {name: kept[name] for name in form} == {**form, "smart_context": True, "paused": True}
+        refused = await client.post("/settings", data={"time_zone": "Mars/Base"})
+        assert refused.status_code == 422 and "Mars" in refused.text
+        await client.post("/settings", data={})
+        kept = (await client.get("/api/settings")).json()
+        assert not any(kept[name] for name in form)
+
+
+@pytest.mark.spec("BY-9")
+async def test_forgetting_is_confirmed_and_shows_what_is_left(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        await say(client, "Meu nome é Pedro")
+        assert (await client.post("/account/forget", data={"confirm": "eve"})).status_code == 422
+        assert await ids_of(client)
+        gone = await client.post("/account/forget", data={"confirm": "ana"})
+        assert texts("en", "page")["forgotten"] in gone.text and "Pedro" not in gone.text
+        left = gone.text.partition(texts("en", "page")["forgotten.left"])[2]
+        assert "<dt>" not in left
+        assert not await ids_of(client)

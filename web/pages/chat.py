@@ -35,13 +35,13 @@ async def chats(
     reader: Reader, memory: Engine, current: Annotated[str, Query(max_length=200)] = ""
 ) -> HTMLResponse:
     """The list of chats."""
-    return reader.html("parts/chats.html", chats=await _listed(reader, memory), current=current)
+    return reader.html("parts/chats.html", chats=await listed(reader, memory), current=current)
 
 
 @router.get("/chats/{chat}")
 async def chat(reader: Reader, chat: Chat, memory: Engine, server: Server) -> HTMLResponse:
     """A chat with its last messages."""
-    return await _chat(reader, memory, server.resources, chat, await _listed(reader, memory))
+    return await _chat(reader, memory, server.resources, chat, await listed(reader, memory))
 
 
 async def _chat(
@@ -52,7 +52,7 @@ async def _chat(
     cycles = await memory.conversation(reader.user, chat, limit=EXCHANGES) if exists else []
     return reader.html(
         "chat.html",
-        chats=known or await _listed(reader, memory),
+        chats=known or await listed(reader, memory),
         current=chat,
         exists=exists,
         exchanges=exchanges(cycles),
@@ -111,7 +111,7 @@ async def rename(
 ) -> HTMLResponse:
     """Gives the chat another title, or takes it away."""
     await memory.rename_chat(reader.user, chat, title)
-    return reader.html("parts/chats.html", chats=await _listed(reader, memory), current=chat)
+    return reader.html("parts/chats.html", chats=await listed(reader, memory), current=chat)
 
 
 @router.post("/chats/{chat}/delete")
@@ -121,8 +121,9 @@ async def delete(reader: Reader, chat: Chat, server: Server, memory: Engine) -> 
     return Response(headers={"HX-Redirect": "/"})
 
 
-async def _listed(reader: Page, memory: Memory) -> list[ListedChat]:
-    found = await memory.chats(reader.user, limit=CHATS)
+async def listed(reader: Page, memory: Memory, limit: int = CHATS) -> list[ListedChat]:
+    """The user's chats as a list shows them, the last used first."""
+    found = await memory.chats(reader.user, limit=limit)
     tips = {one.tip: one.id for one in found if one.title is None and one.tip is not None}
     last = {tips[one.id]: one.message.text for one in await memory.cycles(reader.user, list(tips))}
     return listed_chats(found, last, reader.say("chat.nameless"))

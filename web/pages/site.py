@@ -3,10 +3,17 @@
 from fastapi import FastAPI
 
 from thoughtcycle.web.headers import SecurityHeaders, Static
-from thoughtcycle.web.pages import chat, login, memories, memory
+from thoughtcycle.web.pages import chat, conversations, login, memories, memory, own
 from thoughtcycle.web.pages.rendering import STATIC
 
-ROUTERS = (login.router, chat.router, memories.router, memory.router)
+ROUTERS = (
+    login.router,
+    chat.router,
+    memories.router,
+    memory.router,
+    conversations.router,
+    own.router,
+)
 
 
 def install(app: FastAPI) -> None:

@@ -1,0 +1,118 @@
+"""What concerns the user as a whole: profile, settings, background work, figures, export and farewell."""
+
+from typing import Annotated, Any, Literal
+from zoneinfo import available_timezones
+
+from fastapi import Form, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from thoughtcycle.evals.metrics import Metric, shown
+from thoughtcycle.evals.metrics_page import plot
+from thoughtcycle.evals.stored import stored_metrics
+from thoughtcycle.memory.mood_labels import mood_label
+from thoughtcycle.prompts.loader import texts
+from thoughtcycle.web.api import jobs as jobs_api
+from thoughtcycle.web.api.user import Farewells
+from thoughtcycle.web.api.user import forget as forget_all
+from thoughtcycle.web.auth import COOKIE
+from thoughtcycle.web.dependencies import Engine, Server
+from thoughtcycle.web.pages.rendering import Reader
+from thoughtcycle.web.pages.routing import pages
+
+router = pages()
+
+Choice = Literal["", "on", "off"]
+
+
+@router.get("/profile")
+async def profile(reader: Reader, memory: Engine) -> HTMLResponse:
+    """Habits and preferences with their confidence, and the last moods."""
+    known = await memory.profile(reader.user)
+    moods = [(mood_label(mood.name, reader.language), mood) for _, mood in reversed(known.moods)]
+    entries = sorted(known.entries, key=lambda one: -one.confidence)
+    return reader.html("profile.html", entries=entries, moods=moods)
+
+
+@router.get("/settings")
+async def settings(reader: Reader, memory: Engine, server: Server, saved: bool = False) -> HTMLResponse:
+    """What the user has set."""
+    zones = sorted(available_timezones())
+    kept = await memory.settings(reader.user)
+    return reader.html(
+        "settings.html", kept=kept, zones=zones, default_zone=server.settings.time_zone, saved=saved
+    )
+
+
+@router.post("/settings")
+async def change_settings(
+    reader: Reader,
+    memory: Engine,
+    smart_context: Annotated[Choice, Form()] = "",
+    paused: Annotated[Literal["", "on"], Form()] = "",
+    language: Annotated[Literal["", "pt", "en"], Form()] = "",
+    time_zone: Annotated[str, Form(max_length=200)] = "",
+) -> Response:
+    """Keeps the settings as the form has them."""
+    await memory.change_settings(
+        reader.user,
+        smart_context={"on": True, "off": False}.get(smart_context),
+        paused=paused == "on",
+        language=language or None,
+        time_zone=time_zone.strip() or None,
+    )
+    return RedirectResponse("/settings?saved=true", status_code=303)
+
+
+@router.get("/jobs")
+async def jobs(reader: Reader, memory: Engine) -> HTMLResponse:
+    """Background work: what waits, runs, or failed for good."""
+    return reader.html("jobs.html", jobs=await memory.queue.listing([reader.user]))
+
+
+@router.post("/jobs/{id}/retry")
+async def retry(reader: Reader, id: str, memory: Engine) -> HTMLResponse:
+    """Tries again what failed for good."""
+    await jobs_api.retry(id, reader.user, memory)
+    return reader.html("parts/jobs.html", jobs=await memory.queue.listing([reader.user]))
+
+
+@router.get("/metrics")
+async def metrics(reader: Reader) -> HTMLResponse:
+    """The page; the figures come after it, because they take a while."""
+    return reader.html("metrics.html")
+
+
+@router.get("/metrics/figures")
+async def figures(reader: Reader, memory: Engine) -> HTMLResponse:
+    """How well the memory serves (LM-14), as plots and table."""
+    found = await stored_metrics(memory, reader.user)
+    words = texts(reader.language, "metrics")
+    plots = [
+        (words[f"plot.{unit}"], plot(words, of))
+        for unit in ("share", "ms")
+        if (of := [one for one in found if one.unit == unit and one.value is not None])
+    ]
+    lines = [_line(one, words.sections) for one in found]
+    return reader.html("parts/figures.html", plots=plots, lines=lines, columns=words["columns"].split(", "))
+
+
+def _line(one: Metric, words: Any) -> tuple[str, str, int, str]:
+    return words[f"name.{one.name}"], shown(one), one.count, words[f"what.{one.name}"]
+
+
+@router.get("/account")
+async def account(reader: Reader, memory: Engine) -> HTMLResponse:
+    """How much is kept, the way to take it along, and the way to have it forgotten."""
+    census = await memory.stats(reader.user)
+    return reader.html("account.html", census=census, memories=sum(census.memories.values()))
+
+
+@router.post("/account/forget")
+async def forget(
+    reader: Reader, memory: Engine, server: Server, confirm: Annotated[str, Form(max_length=300)] = ""
+) -> Response:
+    """Erases everything of the user for good, and shows what was erased and what a scan finds afterwards."""
+    farewell = await forget_all(Farewells(confirm=confirm.strip()), reader.user, memory, server)
+    answer = reader.html("forgotten.html", farewell=farewell)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return answer
