@@ -21,6 +21,7 @@ from thoughtcycle.memory.portable import (
     header,
     hidden_line,
     in_order,
+    link_line,
     memory_line,
 )
 from thoughtcycle.memory.portable_files import file_lines
@@ -53,6 +54,7 @@ class Exporting(SheetKeeping):
         for part in (
             self._chats(user, mask),
             self._sheets(user),
+            self._links(user),
             self._memories(user, mask, secret, named),
             self._files(user, named),
             self._changes(user, mask, secret),
@@ -80,6 +82,10 @@ class Exporting(SheetKeeping):
                         told = True
                         yield cycle_line(mask.cycle(cycle))
             after = chats[-1].id
+
+    async def _links(self, user: str) -> AsyncIterator[Line]:
+        for link in await self._storage.channel_links(user):
+            yield link_line(link)
 
     async def _sheets(self, user: str) -> AsyncIterator[Line]:
         """What formation made, and what the user has set; what of it cannot be read is left out."""

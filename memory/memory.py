@@ -20,6 +20,7 @@ from thoughtcycle.memory.changes import (
     new_version,
     search_keys,
 )
+from thoughtcycle.memory.channels import Channels
 from thoughtcycle.memory.chats import Chats
 from thoughtcycle.memory.checkup import Checkup
 from thoughtcycle.memory.embedder import Embedder
@@ -69,6 +70,7 @@ Entries: TypeAlias = list[JournalEntry]
 
 class Memory(
     Attaching,
+    Channels,
     Importing,
     Explaining,
     Life,

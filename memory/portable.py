@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.records import (
     Access,
+    ChannelLink,
     Conversation,
     Cycle,
     CycleMessage,
@@ -33,6 +34,11 @@ _OWN = {"space", "vector_ids"}
 def header(user: str, at: datetime) -> Line:
     """The first line: what the file is, whose, and when it was made."""
     return {"line": "header", "format": FORMAT, "version": VERSION, "user": user, "at": at.isoformat()}
+
+
+def link_line(link: ChannelLink) -> Line:
+    """Who the user is on a messaging channel. It is told, and taken in by no import."""
+    return {"line": "link", **link.model_dump(mode="json", exclude={"user"})}
 
 
 def chat_line(chat: Conversation) -> Line:

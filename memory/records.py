@@ -317,6 +317,16 @@ class Access(Frozen):
     last: datetime
 
 
+class ChannelLink(Frozen):
+    """Who a sender on a messaging channel is (LM-13)."""
+
+    channel: str
+    sender: str
+    """What the channel calls them: a phone number, a chat id."""
+    user: str
+    at: datetime
+
+
 class MemoryHit(Frozen):
     """A memory that a search found."""
 

@@ -19,6 +19,7 @@ from thoughtcycle.memory.records import (
     Status,
     Vector,
 )
+from thoughtcycle.memory.storage.channel_port import ChannelStorage
 from thoughtcycle.memory.storage.file_port import FileStorage
 from thoughtcycle.memory.storage.forgetting import Forgetting
 from thoughtcycle.memory.storage.health import Health
@@ -167,7 +168,7 @@ class Walk:
             self.next = cycle.parent
 
 
-class Storage(WholeUser, Health, Forgetting, JobStorage, SheetStorage, FileStorage):
+class Storage(WholeUser, Health, Forgetting, JobStorage, SheetStorage, FileStorage, ChannelStorage):
     """Documents, vectors, journal and transcript of all users.
 
     Every method that names a space or a user touches nothing of another one. All raise StorageFailed when

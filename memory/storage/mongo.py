@@ -12,6 +12,7 @@ from pymongo.errors import DocumentTooLarge
 from thoughtcycle.memory.jobs import Job, JobState
 from thoughtcycle.memory.records import (
     Access,
+    ChannelLink,
     Conversation,
     Cycle,
     JournalEntry,
@@ -22,6 +23,7 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.storage import (
     mongo_accesses,
+    mongo_channels,
     mongo_commit,
     mongo_epochs,
     mongo_erasure,
@@ -276,6 +278,30 @@ class MongoStorage(Storage):
 
     async def drop_file(self, user: str, sha256: str, *, without: Collection[str] = ()) -> bool:
         return await self._write(mongo_files.drop(self._db, user, sha256, without))
+
+    async def put_code(self, user: str, digest: str, *, now: datetime, until: datetime) -> None:
+        await self._write(self._late(user, mongo_channels.put_code(self._db, user, digest, now, until)))
+
+    async def take_code(self, digest: str, now: datetime) -> str | None:
+        return await self._write(mongo_channels.take_code(self._db, digest, now))
+
+    async def count_try(self, identity: str, now: datetime, until: datetime) -> tuple[int, datetime]:
+        return await self._write(mongo_channels.count_try(self._db, identity, now, until))
+
+    async def clear_tries(self, identity: str) -> None:
+        await self._write(mongo_channels.clear_tries(self._db, identity))
+
+    async def put_link(self, link: ChannelLink) -> None:
+        await self._write(self._late(link.user, mongo_channels.put_link(self._db, link)))
+
+    async def link(self, channel: str, sender: str) -> ChannelLink | None:
+        return await self._run(mongo_channels.link(self._db, channel, sender))
+
+    async def channel_links(self, user: str) -> list[ChannelLink]:
+        return await self._run(mongo_channels.links(self._db, user))
+
+    async def drop_link(self, user: str, channel: str, sender: str) -> bool:
+        return await self._write(mongo_channels.drop_link(self._db, user, channel, sender))
 
     async def strangers(
         self, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]

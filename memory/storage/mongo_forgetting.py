@@ -24,10 +24,17 @@ OWNED = {
     "tombstones": "user_id",
     "erasure_keys": "_id",
     "files": "user_id",
+    "channel_links": "user_id",
+    "link_codes": "user_id",
     "spaces": "_id",
     "transcripts": "_id",
 }
 """Collection → the field that names the user."""
+_AT_ONCE = OWNED.keys() - {
+    *("memories", "vectors", "journal", "cycles", "message_vectors"),
+    *("spaces", "transcripts"),
+}
+"""What no commit may bring back."""
 _IDS = ("_id", "chat_id", "parent", "tip", "cycle", "memory", "current", "nosqlId", "thread_id")
 
 
@@ -47,7 +54,7 @@ async def forget(db: Database, user: str, at: datetime) -> Mapping[str, int]:
     ends = [await _ended(db, ledger, user) for ledger in (MEMORIES, TRANSCRIPTS)]
     await sweep_memories(db, escaped(user), ends[0])
     await sweep_cycles(db, escaped(user), ends[1])
-    for collection in ("accesses", "conversations", "jobs", "sheets", "tombstones", "erasure_keys", "files"):
+    for collection in _AT_ONCE:
         await db[collection].delete_many({OWNED[collection]: escaped(user)})
     return {collection: count for collection, count in counts.items() if count}
 

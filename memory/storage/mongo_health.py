@@ -60,7 +60,7 @@ async def _strays(db: Database) -> dict[tuple[str, str], list[str]]:
 async def users(db: Database) -> list[str]:
     """See Health.users."""
     found: set[str] = set()
-    for collection, field in {**_OWNERS, "files": "user_id"}.items():
+    for collection, field in {**_OWNERS, "files": "user_id", "channel_links": "user_id"}.items():
         found.update(map(unescaped, await db[collection].distinct(field)))
     return sorted(found)
 

@@ -60,6 +60,10 @@ MIGRATIONS: Sequence[Sequence[Index]] = (
         Index("files", ("user_id",)),
         Index("files", ("hash",)),
     ),
+    (
+        Index("channel_links", ("user_id",)),
+        Index("link_codes", ("user_id",)),
+    ),
 )
 
 

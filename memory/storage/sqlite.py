@@ -12,6 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from thoughtcycle.memory.jobs import Job, JobState
 from thoughtcycle.memory.records import (
     Access,
+    ChannelLink,
     Conversation,
     Cycle,
     JournalEntry,
@@ -22,6 +23,7 @@ from thoughtcycle.memory.records import (
 )
 from thoughtcycle.memory.storage import (
     sqlite_accesses,
+    sqlite_channels,
     sqlite_erasure,
     sqlite_files,
     sqlite_forgetting,
@@ -262,6 +264,30 @@ class SqliteStorage(OneThread, Storage):
 
     async def drop_file(self, user: str, sha256: str, *, without: Collection[str] = ()) -> bool:
         return await self._write(sqlite_files.drop, user, sha256, without)
+
+    async def put_code(self, user: str, digest: str, *, now: datetime, until: datetime) -> None:
+        await self._late(user, sqlite_channels.put_code, user, digest, now, until)
+
+    async def take_code(self, digest: str, now: datetime) -> str | None:
+        return await self._write(sqlite_channels.take_code, digest, now)
+
+    async def count_try(self, identity: str, now: datetime, until: datetime) -> tuple[int, datetime]:
+        return await self._write(sqlite_channels.count_try, identity, now, until)
+
+    async def clear_tries(self, identity: str) -> None:
+        await self._write(sqlite_channels.clear_tries, identity)
+
+    async def put_link(self, link: ChannelLink) -> None:
+        await self._late(link.user, sqlite_channels.put_link, link)
+
+    async def link(self, channel: str, sender: str) -> ChannelLink | None:
+        return await self._read(sqlite_channels.link, channel, sender)
+
+    async def channel_links(self, user: str) -> list[ChannelLink]:
+        return await self._read(sqlite_channels.links, user)
+
+    async def drop_link(self, user: str, channel: str, sender: str) -> bool:
+        return await self._write(sqlite_channels.drop_link, user, channel, sender)
 
     async def strangers(
         self, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]

@@ -19,6 +19,8 @@ OWNED = {
     "tombstones": "user",
     "erasure_keys": "user",
     "files": "user",
+    "channel_links": "user",
+    "link_codes": "user",
 }
 """Table → column that names the user, children first; `message_vectors` go with cycles."""
 _USERS = {"user", "space", "owner"}

@@ -45,7 +45,7 @@ def users(db: sqlite3.Connection) -> list[str]:
         "space FROM journal",
         "user FROM conversations",
     )
-    parts += ("user FROM cycles", "user FROM sheets", "user FROM files")
+    parts += ("user FROM cycles", "user FROM sheets", "user FROM files", "user FROM channel_links")
     rows = db.execute(" UNION ".join(f"SELECT {part}" for part in parts))
     return sorted(row[0] for row in rows)
 

@@ -161,6 +161,26 @@ MIGRATIONS: Sequence[str] = (
         PRIMARY KEY (user, hash)
     );
     """,
+    """
+    CREATE TABLE channel_links (
+        channel TEXT NOT NULL,
+        sender TEXT NOT NULL,
+        user TEXT NOT NULL,
+        at TEXT NOT NULL,
+        PRIMARY KEY (channel, sender)
+    );
+    CREATE INDEX channel_links_user ON channel_links (user);
+    CREATE TABLE link_codes (
+        digest TEXT PRIMARY KEY,
+        user TEXT NOT NULL,
+        until REAL NOT NULL
+    );
+    CREATE TABLE link_tries (
+        identity TEXT PRIMARY KEY,
+        count INTEGER NOT NULL,
+        until REAL NOT NULL
+    );
+    """,
 )
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from support.channel_conformance import ChannelConformance
 from support.databases import new_database
 from support.file_conformance import FileConformance
 from support.sheet_conformance import SheetConformance
@@ -14,7 +15,12 @@ from thoughtcycle.memory.storage.mongo import MongoStorage
 
 
 class TestMongoStorage(
-    StorageConformance, TranscriptConformance, WholeUserConformance, SheetConformance, FileConformance
+    StorageConformance,
+    TranscriptConformance,
+    WholeUserConformance,
+    SheetConformance,
+    FileConformance,
+    ChannelConformance,
 ):
     @pytest.fixture
     async def storage(self, mongodb_url: str) -> AsyncIterator[MongoStorage]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.channel_conformance import ChannelConformance
 from support.file_conformance import FileConformance
 from support.sheet_conformance import SheetConformance
 from support.storage_conformance import StorageConformance
@@ -14,7 +15,12 @@ from thoughtcycle.memory.storage.sqlite import SqliteStorage
 
 
 class TestSqliteStorage(
-    StorageConformance, TranscriptConformance, WholeUserConformance, SheetConformance, FileConformance
+    StorageConformance,
+    TranscriptConformance,
+    WholeUserConformance,
+    SheetConformance,
+    FileConformance,
+    ChannelConformance,
 ):
     @pytest.fixture
     async def storage(self, tmp_path: Path) -> AsyncIterator[SqliteStorage]:
