@@ -13,6 +13,7 @@ import typer
 from thoughtcycle.cli import attaching as attaching  # adds its commands to `memories`
 from thoughtcycle.cli import briefing as briefings
 from thoughtcycle.cli import (
+    channels,
     chats,
     conversations,
     garden,
@@ -62,6 +63,7 @@ app.command("mcp", help=TEXTS["help.mcp"])(mcp.mcp)
 app.command("worker", help=TEXTS["help.worker"])(work.worker)
 app.add_typer(work.app, name="jobs")
 app.add_typer(keys.app, name="keys")
+app.add_typer(channels.app, name="channels")
 app.command("web", help=TEXTS["help.web"])(web.web)
 
 

@@ -11,8 +11,9 @@ from platformdirs import user_data_path
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
-from thoughtcycle.graph import auth_settings
+from thoughtcycle.graph import auth_settings, channel_settings
 from thoughtcycle.graph.auth_settings import AuthSettings
+from thoughtcycle.graph.channel_settings import ChannelSettings
 from thoughtcycle.graph.prices import Price, parsed
 from thoughtcycle.graph.web_settings import WebSettings
 from thoughtcycle.mind.roles import PREFIX, ModelSettings
@@ -84,6 +85,9 @@ class Settings(BaseSettings):
     )
     limits: Limits = Field(default_factory=Limits)
     auth: AuthSettings = Field(default_factory=AuthSettings)
+    channels: dict[str, ChannelSettings] = Field(
+        default_factory=dict, description="Messaging gateways by name, each with the secret it signs with."
+    )
     web: WebSettings = Field(default_factory=WebSettings)
 
     def url(self, given: str | None = None) -> str:
@@ -91,7 +95,7 @@ class Settings(BaseSettings):
         return self.db.get_secret_value() if given is None else given
 
 
-_GROUPS = ("limits", "auth", "web")
+_GROUPS = ("limits", "auth", "web", "channels")
 
 
 def load_settings() -> Settings:
@@ -112,6 +116,8 @@ def _expected(place: Sequence[int | str]) -> str:
     """What a setting takes, as far as it can be said without words."""
     if place[0] == "auth" and len(place) > 1:
         return auth_settings.EXPECTED[str(place[1])]
+    if place[0] == "channels":
+        return channel_settings.EXPECTED
     groups: dict[str, type[BaseModel]] = {"limits": Limits, "web": WebSettings}
     group = groups.get(str(place[0]), BaseModel)
     field = group.model_fields.get(str(place[-1]))
@@ -125,7 +131,8 @@ def _check_names(environment: Iterable[str]) -> None:
     """InputRefused at a variable with our prefix that no setting reads: a typo would go unnoticed."""
     known = set(_names(Settings)) | set(_names(ModelSettings))
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known:
+        channel = channel_settings.VARIABLE.fullmatch(name.removeprefix(PREFIX))
+        if name.startswith(PREFIX) and name not in known and not channel:
             close = get_close_matches(name, known, n=1)
             raise InputRefused("unknown_setting", name=name, close=close[0] if close else ".env.example")
 

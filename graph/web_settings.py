@@ -18,7 +18,7 @@ class WebSettings(BaseModel):
     )
     burst: int = Field(default=100, ge=1, le=1_000_000, description="Of these, how many may come at once.")
     attempts_per_minute: int = Field(
-        default=20, ge=1, le=1_000_000, description="Failed proofs of who one is, from one address."
+        default=60, ge=1, le=1_000_000, description="Failed proofs of who one is, from one address."
     )
     tokens_per_day: int | None = Field(
         default=None,

@@ -8,7 +8,8 @@ from fastapi import FastAPI
 
 from thoughtcycle.graph.settings import Settings, load_settings
 from thoughtcycle.mind.roles import ModelSettings
-from thoughtcycle.web import failures, operations
+from thoughtcycle.web import channels, failures, operations
+from thoughtcycle.web.api import channels as channel_links
 from thoughtcycle.web.api import chat, conversations, files, jobs, memories, user
 from thoughtcycle.web.observing import Figures, Observing
 from thoughtcycle.web.pages import site
@@ -23,6 +24,8 @@ ROUTERS = (
     jobs.router,
     operations.router,
     operations.closed,
+    channel_links.router,
+    channels.router,
 )
 
 

@@ -1,6 +1,7 @@
 """What the routes work with: the process's resources and its turns, open as long as the app runs."""
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ class Serving:
     resources: Resources
     turns: Turns
     gate: Gate
+    clock: Callable[[], float] = time.time
+    """Unix seconds."""
 
 
 @asynccontextmanager
