@@ -19,6 +19,7 @@ from benchmarks import (
     memories,
     peers,
     turn,
+    web,
 )
 from benchmarks.machine import describe
 
@@ -34,6 +35,7 @@ ALL: dict[str, Callable[[], str]] = {
     "garden": lambda: asyncio.run(garden.run()),
     "memories": lambda: asyncio.run(memories.run()),
     "peers": peers.run,
+    "web": web.run,
 }
 
 
