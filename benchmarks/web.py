@@ -157,7 +157,9 @@ async def _talk(
 async def _person(url: str, key: str, number: int, think: float, until: float, seen: Seen) -> None:
     """Talks in one chat: a message, the whole reply, a while of thought."""
     chance = random.Random(number)
-    async with httpx.AsyncClient(base_url=url, headers={"x-api-key": key}, timeout=120, verify=False) as client:
+    async with httpx.AsyncClient(
+        base_url=url, headers={"x-api-key": key}, timeout=120, verify=False
+    ) as client:
         await asyncio.sleep(chance.uniform(0, think))
         while (begun := perf_counter()) < until:
             body = {"message": chance.choice(SAYINGS)}
