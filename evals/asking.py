@@ -61,7 +61,7 @@ class Baseline:
 
     def found(self, question: str) -> tuple[str, ...]:
         """Ids, best first."""
-        words = self._postings.search(terms(question))
+        words = self._postings.search(terms(question), most=len(self._ids))
         order = np.lexsort((words.documents, -words.share))[:MOST]
         return tuple(self._ids[number] for number in words.documents[order].tolist())
 

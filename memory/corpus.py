@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from thoughtcycle.memory.facets import ALL, Facets, Filters, Mask
 from thoughtcycle.memory.postings import Postings, grown
-from thoughtcycle.memory.ranking import FLOOR, Keywords, Slots
+from thoughtcycle.memory.ranking import FLOOR, Slots
 from thoughtcycle.memory.recipes import Recipe, adaptive
 from thoughtcycle.memory.settled import Settled
 from thoughtcycle.memory.storage.base import Block, Entry
@@ -225,7 +225,7 @@ class Corpus:
     ) -> list[Found]:
         """The `limit` most relevant memories, best first; those below `floor` are not related."""
         among = self._facets.among(filters)
-        words = _best(self._postings.search(query, among), max(_NEAREST, limit))
+        words = self._postings.search(query, among, most=max(_NEAREST, limit))
         near = self._nearest(vector, among, words.documents, max(_NEAREST, 2 * limit))
         there = np.zeros(len(self._ids), np.bool_)
         there[near.slots] = there[words.documents] = True
@@ -276,11 +276,3 @@ class Corpus:
             return self._free.pop()
         self._ids.append("")
         return len(self._ids) - 1
-
-
-def _best(words: Keywords, most: int) -> Keywords:
-    """Those of the highest share."""
-    if len(words.documents) <= most:
-        return words
-    kept = np.argpartition(-words.share, most)[:most]
-    return Keywords(words.documents[kept], words.share[kept], words.coverage[kept])

@@ -112,7 +112,6 @@ class Engine:
                         raise
                 else:
                     self._reading.changed(user, stored)
-                    self._spaces.changed(user)
                     if any(record.status == "erased" for record in stored):
                         await self._spaces.drop_snapshot(user)
                     return {record.id: record for record in stored}, told

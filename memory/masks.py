@@ -51,7 +51,8 @@ class Masks:
 
     async def since(self, user: str, at: datetime) -> Mask | None:
         """What was erased since `at`, or is being erased; None where the user was forgotten since."""
-        last, forgotten = await self._storage.pulse(user)
+        glimpse = self._storage.glimpse(user)
+        last, forgotten = glimpse.pulse if glimpse is not None else await self._storage.pulse(user)
         known = self._users.get(user)
         if known is None or known.last != last:
             known = await self._known(user)
@@ -76,6 +77,9 @@ class Masks:
 
     async def _known(self, user: str) -> "_Known":
         """What the user's hidden memories are now; those who ask in the same moment look once."""
+        glimpse, known = self._storage.glimpse(user), self._users.get(user)
+        if glimpse is not None and known is not None and glimpse.pulse.last == known.last:
+            return known
         look = self._looks.get(user)
         if look is None:
             look = self._looks[user] = asyncio.create_task(self._look(user))

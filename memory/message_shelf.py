@@ -1,6 +1,7 @@
 """The message indexes in use, caught up from closed cycles before each search that asks for them."""
 
 import asyncio
+from collections.abc import Hashable
 from itertools import islice
 
 from thoughtcycle.memory import embedder
@@ -52,6 +53,9 @@ class MessageShelf(Shelf[MessageIndex]):
         for slot in some:  # also those whose text has no direction
             index.pending.pop(slot, None)
         return len(some)
+
+    def _pulse(self, user: str) -> Hashable:
+        return self._storage.glimpse(user)
 
     def _fresh(self) -> MessageIndex:
         return MessageIndex()

@@ -127,29 +127,29 @@ class Postings:
             documents, counts = _united(documents, counts, more, their)
         return documents, counts
 
-    def search(self, query: Sequence[Term], among: npt.NDArray[np.bool_] | None = None) -> Keywords:
-        """Every document that holds a term of `query` (and is `among` these), with its evidence."""
+    def search(
+        self, query: Sequence[Term], among: npt.NDArray[np.bool_] | None = None, *, most: int
+    ) -> Keywords:
+        """The `most` documents with the most evidence for the terms of `query`, of those that are `among`."""
         if self._norms is None:
             self._norms = length_norms(self._lengths, self._total / self._size if self._size else 0.0)
-        weights, holders, scores = [], [NOBODY[0]], [NOBODY[1]]
-        for term in list(dict.fromkeys(query))[:MOST_TERMS]:
-            documents, counts = self.holders(term)
-            weight = idf(self._size, len(documents))
-            weights.append(weight)
-            if among is not None:
-                counts, documents = counts[among[documents]], documents[among[documents]]
-            holders.append(documents)
-            scores.append(np.float32(weight) * saturated(counts, self._norms.take(documents)))
-        every = np.concatenate(holders)
-        each = np.repeat(np.array(weights, np.float32), list(map(len, holders[1:])))
-        bm25 = np.bincount(every, np.concatenate(scores), len(self._norms))
-        matched = np.bincount(every, each, len(self._norms))
-        found = np.flatnonzero(matched > 0)
-        return Keywords(
-            found,
-            bm25.take(found) / max(MOST_SATURATED * sum(weights), 1e-9),
-            np.minimum(1.0, matched.take(found) / max(whole(weights), 1e-9)),
-        )
+        columns = [self.holders(term) for term in list(dict.fromkeys(query))[:MOST_TERMS]]
+        weights = [idf(self._size, len(documents)) for documents, _ in columns]
+        every = np.concatenate([NOBODY[0], *(documents for documents, _ in columns)])
+        counts = np.concatenate([NOBODY[1], *(counts for _, counts in columns)])
+        each = np.repeat(np.array(weights, np.float32), [len(documents) for documents, _ in columns])
+        if among is not None:
+            kept = among[every]
+            every, counts, each = every[kept], counts[kept], each[kept]
+        size = len(self._norms)
+        bm25 = np.bincount(every, each * saturated(counts, self._norms.take(every)), size)
+        found = (bm25 > 0).nonzero()[0]
+        share = bm25.take(found) / max(MOST_SATURATED * sum(weights), 1e-9)
+        if len(found) > most:
+            kept = np.argpartition(-share, most)[:most]
+            found, share = found.take(kept), share.take(kept)
+        matched = np.bincount(every, each, size).take(found)
+        return Keywords(found, share, np.minimum(1.0, matched / max(whole(weights), 1e-9)))
 
     def settled(self, size: int) -> Settled:
         """All documents 0 to `size` as arrays; those that are not there hold no word."""

@@ -157,7 +157,7 @@ def age(record: MemoryRecord, now: datetime) -> timedelta:
 
 def rerank(relevance: float, record: MemoryRecord, now: datetime) -> float:
     """HM-9, bounded so that relevance dominates: times weight in 0.7…1 and recency in 0.85…1."""
-    recency = exp(-log(2) * max(timedelta(0), age(record, now)) / HALF_LIFE)
+    recency = exp(-log(2) * (max(timedelta(0), age(record, now)) / HALF_LIFE))
     return relevance * (0.7 + 0.3 * strength(record, now)) * (0.85 + 0.15 * recency)
 
 
@@ -168,7 +168,7 @@ def layered(
 
     Recency is `exp(-ln 2 · age / half_life)`; `priority` 1…10, `similarity` 0…1, `accesses` how often found.
     """
-    recency = exp(-log(2) * max(timedelta(0), age) / half_life)
+    recency = exp(-log(2) * (max(timedelta(0), age) / half_life))
     return min(10.0, priority * (0.4 * recency + 0.4 * similarity + 0.2 * log(accesses + 1) / 10))
 
 

@@ -25,14 +25,6 @@ class Reading:
         self._keep(space, found.values())
         return found
 
-    async def glance(self, space: str, wanted: Mapping[str, int]) -> tuple[int, dict[str, MemoryRecord]]:
-        """`records`, and the space's last journal number, which tells whether `wanted` still holds."""
-        found = self._known(space, wanted)
-        number, read = await self._storage.glance(space, [id for id in wanted if id not in found])
-        found |= {record.id: record for record in read}
-        self._keep(space, found.values())
-        return number, found
-
     def changed(self, space: str, records: Iterable[MemoryRecord]) -> None:
         """Takes documents as they were stored just now; of what is out of sight nothing is kept."""
         for record in records:

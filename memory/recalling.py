@@ -127,8 +127,8 @@ class Recalling(Searching):
     ) -> list[MessageHit]:
         if not limit or not await self._warmed(user, patience):
             return []
-        most = await others() if others is not None else 0
         async with self._talks.index(user) as index:
+            most = await others() if others is not None else 0
             chats = [chat, *(index.latest(chat, most) if most else ())]
             found = partial(index.search, look.query, look.direction, limit=limit, floor=floor, chats=chats)
             return found() if index.size <= _FEW else await asyncio.to_thread(found)

@@ -168,11 +168,8 @@ class Searching(Engine):
 
     async def _facts(self, user: str, look: "Look", include: Collection[Part]) -> list[MemoryHit]:
         statuses: list[Status] = [status for part, status in _STATUSES.items() if part in include]
-        number, found = await self._among(user, look, statuses, lately=True)
-        head, read = await self._reading.glance(user, {one.memory: one.revision for one in found})
-        if head != number:  # another process has written: once more, with what it wrote
-            _, found = await self._among(user, look, statuses)
-            read = await self._reading.records(user, {one.memory: one.revision for one in found})
+        found = await self._among(user, look, statuses)
+        read = await self._reading.records(user, {one.memory: one.revision for one in found})
         records = {
             id: record
             for id, record in read.items()
@@ -180,14 +177,11 @@ class Searching(Engine):
         }
         return await self._ranked(look, found, records)
 
-    async def _among(
-        self, user: str, look: "Look", statuses: Sequence[Status], *, lately: bool = False
-    ) -> tuple[int, list[Found]]:
-        """The journal number up to which the user's index was caught up, and what was found in it."""
-        async with self._spaces.index(user, lately=lately) as index:
+    async def _among(self, user: str, look: "Look", statuses: Sequence[Status]) -> list[Found]:
+        async with self._spaces.index(user) as index:
             if len(index) <= _FEW:
-                return index.number, look.among(index, statuses)
-            return index.number, await asyncio.to_thread(look.among, index, statuses)
+                return look.among(index, statuses)
+            return await asyncio.to_thread(look.among, index, statuses)
 
     async def _past(self, user: str, look: "Look", at: datetime) -> list[MemoryHit]:
         """What was believed at `at`, from an index made for this search alone."""

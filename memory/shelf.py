@@ -3,7 +3,7 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sized
+from collections.abc import AsyncIterator, Hashable, Sized
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
@@ -29,13 +29,10 @@ Index = TypeVar("Index", bound=Derived)
 @dataclass
 class _Slot(Generic[Index]):
     index: Index
-    behind: bool = True
-    """Whether it is known to lack something."""
+    pulse: Hashable = None
+    """The user's before the index was last caught up; None: it may lack something."""
     nbytes: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    asked: int = 0
-    served: int = 0
-    """So many of those who asked found the index as it was after they had asked, or later."""
 
 
 class Shelf(ABC, Generic[Index]):
@@ -49,17 +46,16 @@ class Shelf(ABC, Generic[Index]):
         """Memory used by all indexes, about."""
 
     @abstractmethod
+    def _pulse(self, user: str) -> Hashable:
+        """Another value once anything was written that the index shall know; None: only a read can tell."""
+
+    @abstractmethod
     def _fresh(self) -> Index:
         """An empty index."""
 
     @abstractmethod
     async def _caught_up(self, user: str, index: Index) -> Index:
         """`index` with all that was written meanwhile; another one where it cannot be used any more."""
-
-    def changed(self, user: str) -> None:
-        """Says that something of the user's was written, which the index does not know yet."""
-        if (slot := self._slots.get(user)) is not None:
-            slot.behind = True
 
     async def filled(self, user: str) -> bool:
         """Whether anything can be found; looks at the database only when nothing was known so far."""
@@ -74,26 +70,25 @@ class Shelf(ABC, Generic[Index]):
         return slot is not None and len(slot.index) > 0
 
     @asynccontextmanager
-    async def index(self, user: str, *, lately: bool = False) -> AsyncIterator[Index]:
+    async def index(self, user: str) -> AsyncIterator[Index]:
         """The user's index, up to date with every process's writes, for the caller alone.
 
-        `lately`: as it was when last used, unless this process has written since; the caller looks whether
-        others have.
         Whoever is interrupted leaves its index behind: a thread may still be working on it.
         """
         slot = self._slots.setdefault(user, _Slot(self._fresh()))
         self._slots.move_to_end(user)
         async with slot.lock:
             try:
-                if slot.behind or not lately:
-                    slot.behind = False  # before the database is asked: what comes meanwhile sets it again
+                pulse = self._pulse(user)
+                if pulse is None or pulse != slot.pulse:
+                    slot.pulse = pulse  # the index may come to know more than that, which does no harm
                     slot.index = await self._caught_up(user, slot.index)
                 yield slot.index
             except ThoughtcycleError:  # a database that is away, a model that fails: nothing was begun
-                slot.behind = True
+                slot.pulse = None
                 raise
             except BaseException:
-                slot.index, slot.behind = self._fresh(), True
+                slot.index, slot.pulse = self._fresh(), None
                 raise
             finally:
                 self._weigh(user, slot)

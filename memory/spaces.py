@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Hashable
 from dataclasses import replace
 from datetime import datetime
 
@@ -50,6 +51,10 @@ class Spaces(Shelf[SpaceIndex]):
     async def close(self) -> None:
         """Waits for the snapshots that are being written."""
         await asyncio.gather(*self._tasks.values())
+
+    def _pulse(self, user: str) -> Hashable:
+        glimpse = self._storage.glimpse(user)
+        return glimpse and glimpse.pulse
 
     def _fresh(self) -> SpaceIndex:
         return SpaceIndex()

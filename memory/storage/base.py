@@ -286,10 +286,6 @@ class Storage(WholeUser, Health, Forgetting, JobStorage, SheetStorage, FileStora
         """What happened after journal row `after`; 0: the present state as a whole."""
 
     @abstractmethod
-    async def glance(self, space: str, ids: Sequence[str]) -> tuple[int, list[MemoryRecord]]:
-        """The number that `feed` would give now, and the documents with these ids as in `records`."""
-
-    @abstractmethod
     async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
         """What was believed at `at`: active, archived and superseded memories that were valid then.
 

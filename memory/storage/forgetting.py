@@ -22,6 +22,14 @@ class Pulse(NamedTuple):
     forgotten: datetime | None
 
 
+class Glimpse(NamedTuple):
+    """What tells without waiting whether anything of a user's was said, changed or taken away."""
+
+    pulse: Pulse
+    cycles: int
+    """The last number of a closed cycle."""
+
+
 class Epochs:
     """What a process knows of users' epochs: how often each was forgotten when it began to write for them."""
 
@@ -51,6 +59,10 @@ class Forgetting(ABC):
     @abstractmethod
     async def pulse(self, user: str) -> Pulse:
         """The last change of the user's memories, and after that when the user was last forgotten."""
+
+    @abstractmethod
+    def glimpse(self, user: str) -> Glimpse | None:
+        """How things are at this moment; None: only a read can tell."""
 
     @abstractmethod
     async def forgotten(self, user: str) -> datetime | None:

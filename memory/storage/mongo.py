@@ -144,9 +144,6 @@ class MongoStorage(Storage):
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         return await self._run(mongo_memories.feed(self._db, space, after, model))
 
-    async def glance(self, space: str, ids: Sequence[str]) -> tuple[int, list[MemoryRecord]]:
-        return await self._run(mongo_memories.glance(self._db, space, ids))
-
     async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
         return await self._run(mongo_memories.past(self._db, space, at, model))
 
@@ -337,6 +334,9 @@ class MongoStorage(Storage):
 
     async def epoch(self, user: str) -> int:
         return await self._run(mongo_epochs.epoch(self._db, user))
+
+    def glimpse(self, user: str) -> None:
+        return None
 
     async def pulse(self, user: str) -> Pulse:
         return await self._run(mongo_epochs.pulse(self._db, user))

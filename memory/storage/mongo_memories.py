@@ -117,12 +117,6 @@ async def feed(db: Database, space: str, after: int, model: str | None) -> Feed:
     return Feed(number, entries, await _blocks(db, space, places, model, everything=after == 0))
 
 
-async def glance(db: Database, space: str, ids: Sequence[str]) -> tuple[int, list[MemoryRecord]]:
-    """See Storage.glance."""
-    number = await MEMORIES.settled(db, space)
-    return number, await records(db, space, ids) if ids else []
-
-
 async def past(db: Database, space: str, at: datetime, model: str | None) -> Feed:
     """See Storage.past."""
     number = await MEMORIES.settled(db, space)

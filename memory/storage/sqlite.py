@@ -37,10 +37,11 @@ from thoughtcycle.memory.storage import (
 )
 from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.forgetting import Pulse
+from thoughtcycle.memory.storage.forgetting import Glimpse, Pulse
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
 from thoughtcycle.memory.storage.sqlite_thread import BUSY_SECONDS, OneThread, connect
+from thoughtcycle.memory.storage.sqlite_watch import Watch
 from thoughtcycle.memory.storage.standing import Asked, Standing
 from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.prompts.errors import NotAllowed
@@ -52,6 +53,13 @@ T = TypeVar("T")
 class SqliteStorage(OneThread, Storage):
     """Keeps everything in one file (WAL), beside the tables of whoever else uses that file."""
 
+    def __init__(
+        self, connection: sqlite3.Connection, watch: Watch, executor: ThreadPoolExecutor, place: str
+    ) -> None:
+        """As OneThread; `watch` belongs to the event loop's thread."""
+        super().__init__(connection, executor, place)
+        self._watch = watch
+
     @classmethod
     @asynccontextmanager
     async def open(cls, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> AsyncIterator["SqliteStorage"]:
@@ -61,7 +69,11 @@ class SqliteStorage(OneThread, Storage):
         try:
             connection = await loop.run_in_executor(executor, connect, path, busy_seconds)
             try:
-                yield cls(connection, executor, str(path))
+                watch = await loop.run_in_executor(executor, Watch, path)
+                try:
+                    yield cls(connection, watch, executor, str(path))
+                finally:
+                    await asyncio.shield(loop.run_in_executor(executor, watch.close))
             finally:
                 await asyncio.shield(loop.run_in_executor(executor, connection.close))
         finally:
@@ -138,9 +150,6 @@ class SqliteStorage(OneThread, Storage):
 
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         return await self._read(sqlite_memories.feed, space, after, model)
-
-    async def glance(self, space: str, ids: Sequence[str]) -> tuple[int, list[MemoryRecord]]:
-        return await self._read(sqlite_memories.glance, space, ids)
 
     async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
         return await self._read(sqlite_memories.past, space, at, model)
@@ -323,6 +332,9 @@ class SqliteStorage(OneThread, Storage):
 
     async def epoch(self, user: str) -> int:
         return await self._read(sqlite_forgetting.epoch, user)
+
+    def glimpse(self, user: str) -> Glimpse | None:
+        return self._watch.glimpse(user)
 
     async def pulse(self, user: str) -> Pulse:
         return await self._read(sqlite_forgetting.pulse, user)

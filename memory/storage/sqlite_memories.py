@@ -233,11 +233,6 @@ def feed(db: sqlite3.Connection, space: str, after: int, model: str | None) -> F
     return Feed(number, entries, _blocks(db, space, places, model, everything=after == 0))
 
 
-def glance(db: sqlite3.Connection, space: str, ids: Sequence[str]) -> tuple[int, list[MemoryRecord]]:
-    """See Storage.glance."""
-    return head(db, space), records(db, space, ids)
-
-
 def past(db: sqlite3.Connection, space: str, at: datetime, model: str | None) -> Feed:
     """See Storage.past."""
     kept = (parsed(document) for document in _stored(db, space, (*SEARCHED, "superseded")))

@@ -294,18 +294,6 @@ class StorageConformance:
         assert (await storage.feed("ana", 0, model=None)).blocks == []
         assert (await storage.feed("bia", 0, model="words")).number == 0
 
-    @pytest.mark.spec("BY-2")
-    async def test_a_glance_tells_how_far_a_feed_goes(self, storage: Storage) -> None:
-        assert await storage.glance("ana", ["m1"]) == (0, [])
-        first, second = await storage.commit("ana", [new(record(), "x"), new(record("m2"), "y")])
-        assert await storage.glance("ana", ["m2", "unknown", "m1"]) == (2, [second, first])
-        assert await storage.glance("ana", []) == (2, [])
-        assert await storage.glance("bia", ["m1"]) == (0, [])
-        await storage.forget("ana", START)
-        number, documents = await storage.glance("ana", ["m1"])
-        assert (number, documents) == ((await storage.feed("ana", 0, model=None)).number, [])
-        assert number > 2
-
     async def test_the_past_is_what_was_believed_then(self, storage: Storage) -> None:
         days = [START + timedelta(days=day) for day in range(4)]
         for n, status in enumerate(("superseded", "active", "archived", "hidden", "erased")):

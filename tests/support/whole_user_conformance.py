@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from support.memories import START, record
-from support.storage_conformance import change, cycle, new
+from support.storage_conformance import change, close, cycle, new
 from thoughtcycle.memory.records import Conversation, Cycle
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.prompts.errors import NotAllowed
@@ -63,6 +63,20 @@ class WholeUserConformance:
         late = START + timedelta(days=2)
         await storage.forget("ana", late)
         assert await storage.pulse("ana") == ((), late)
+
+    async def test_a_glimpse_shows_what_a_read_does_or_nothing(self, storage: Storage) -> None:
+        async def agreed() -> bool:
+            seen, feed = storage.glimpse("ana"), await storage.cycle_feed("ana", 0, model=None)
+            return seen is None or seen == (await storage.pulse("ana"), feed.number)
+
+        await storage.claim("chat", "ana", START)
+        assert await agreed()
+        await storage.commit("ana", [new(record("m1"))])
+        assert await agreed()
+        await storage.append_cycle(close(cycle()))
+        assert await agreed()
+        await storage.forget("ana", START + timedelta(days=2))
+        assert await agreed()
 
     async def test_nothing_begins_before_its_user_was_forgotten(self, storage: Storage) -> None:
         late, now = START + timedelta(days=2), START + timedelta(days=3)

@@ -85,6 +85,9 @@ class Feeds:
     def __init__(self) -> None:
         self.rebuilds = 0.0
 
+    def glimpse(self, user: str) -> None:
+        return None
+
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
         self.rebuilds += after == 0
         return feed(1, (record("m1", space),) if after == 0 else ())

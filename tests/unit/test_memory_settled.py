@@ -34,7 +34,7 @@ def texts(chance: random.Random) -> tuple[str, ...]:
 
 
 def evidence(postings: Postings, query: str) -> dict[int, tuple[float, float]]:
-    found = postings.search(terms(query))
+    found = postings.search(terms(query), most=99)
     return {
         document: (pytest.approx(share), pytest.approx(coverage))
         for document, share, coverage in zip(

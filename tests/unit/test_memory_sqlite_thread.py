@@ -1,10 +1,13 @@
 """Reads of the same moment share one way to SQLite's thread, and nothing else."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from support.blocking import no_blocking
 from support.memories import record
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.storage.sqlite import SqliteStorage
@@ -56,3 +59,28 @@ async def test_nobody_waits_for_a_database_that_is_closed(tmp_path: Path) -> Non
         pass
     with pytest.raises(RuntimeError):
         await asyncio.wait_for(storage.users(), timeout=5)
+
+
+@pytest.mark.spec("BY-2")
+async def test_a_glimpse_shows_what_any_connection_has_written(tmp_path: Path) -> None:
+    path, made = tmp_path / "m.db", record("m1", content="Mora em Recife.")
+    async with SqliteStorage.open(path) as here, SqliteStorage.open(path) as there:
+        assert here.glimpse("ana") == (((), None), 0)
+        await there.commit("ana", [Write(made, "create", made.created)])
+        assert here.glimpse("ana") == ((((1, made.created, "m1"),), None), 0)
+        await here.commit("bia", [])
+        assert here.glimpse("bia") == (((), None), 0)
+        await here.forget("ana", made.created)
+        assert here.glimpse("ana") == there.glimpse("ana") == (await here.pulse("ana"), 1)
+
+
+async def test_a_glimpse_waits_for_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    async with SqliteStorage.open(path) as storage:
+        for mode in ("IMMEDIATE", "EXCLUSIVE"):  # in WAL mode nobody keeps a reader out
+            with closing(sqlite3.connect(path, isolation_level=None)) as other:
+                other.execute(f"BEGIN {mode}")
+                assert storage.glimpse("ana") is not None
+        assert storage.glimpse(LONELY) is None
+        with no_blocking():
+            assert storage.glimpse("ana") is None

@@ -1,0 +1,52 @@
+"""Looks into a SQLite file on the event loop's own thread: whether anything of a user's was written."""
+
+import sqlite3
+from pathlib import Path
+from types import MethodDescriptorType
+
+from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.forgetting import Glimpse
+from thoughtcycle.memory.storage.sqlite_forgetting import pulse
+from thoughtcycle.memory.storage.sqlite_transcript import last
+
+
+class Watch:
+    """A connection that only reads, waits for no lock, and asks for single rows at the ends of indexes.
+
+    That takes some microseconds; the way to the storage's thread and back takes many times as long.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Made on any thread, then used on one."""
+        with translated(str(path)):
+            self._db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+            self._read("")  # SQLite learns the tables' definitions
+        self._version: int | None = None
+        self._known: dict[str, Glimpse] = {}
+        """Since anybody last wrote, for whomever."""
+
+    def glimpse(self, user: str) -> Glimpse | None:
+        """See Storage.glimpse; None as well for what a read would refuse.
+
+        `langgraph dev` forbids every call of SQLite on the event loop, and has wrapped them for that: there
+        only the storage's thread can tell.
+        """
+        if not isinstance(sqlite3.Connection.execute, MethodDescriptorType):
+            return None
+        try:
+            ((version,),) = self._db.execute("PRAGMA data_version")  # what other connections have committed
+            if version != self._version:
+                self._version = version
+                self._known.clear()
+            if user not in self._known:
+                self._known[user] = self._read(user)
+        except (sqlite3.Error, UnicodeEncodeError):
+            return None
+        return self._known[user]
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._db.close()
+
+    def _read(self, user: str) -> Glimpse:
+        return Glimpse(pulse(self._db, user), last(self._db, user))
