@@ -197,7 +197,7 @@ async def served() -> AsyncIterator[ThoughtCycleStore]:
     owner, percent-encoded, because labels have no dots.
     """
     async with hold() as held:
-        user = held.settings.user
+        user = held.services.single_user
         yield ThoughtCycleStore(held.services.memory, owner=user or (lambda labels: unquote(labels[0])))
 
 

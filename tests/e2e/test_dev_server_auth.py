@@ -1,6 +1,7 @@
 """`langgraph dev` with authentication on: who comes in, and that nobody reaches another user's things."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,6 +184,19 @@ def test_the_run_is_the_callers_whatever_it_says(bob: httpx.Client, anas: dict[s
 async def contents(db: str, user: str) -> str:
     async with Memory.open(db, embeddings=None) as memory:
         return str(await memory.list(user))
+
+
+def test_the_page_and_the_api_beside_it_ask_too(
+    server: Server, ana: httpx.Client, anas: dict[str, str]
+) -> None:
+    with client(server.url) as nobody:
+        assert nobody.get("/api/memories").status_code == 401
+        assert nobody.get("/").headers["location"].startswith("/login")
+    assert anas and "Ana" in ana.get("/api/memories").text
+    lines = [json.loads(line) for line in ana.get("/api/export").text.splitlines()]
+    assert [line["content"]["key"] for line in lines if line.get("of") == "store" and "content" in line] == [
+        "k"
+    ]
 
 
 def test_a_new_thread_with_an_id_of_ones_own(bob: httpx.Client) -> None:

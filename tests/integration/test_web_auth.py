@@ -158,15 +158,15 @@ def filled(path: str, id: str, **given: str) -> str:
 
 
 async def test_too_many_requests_and_guesses(tmp_path: Path) -> None:
-    few = {"requests_per_minute": 1, "burst": 3, "attempts_per_minute": 5}
+    few = {"requests_per_minute": 1, "burst": 3, "attempts_per_minute": 1}
     stop = "/api/chats/c/stop"
     async with serving(create_app(settings(tmp_path, auth=auth(), web=few), RULES)) as client:
         answers = [await client.post(stop, headers=RIGHT["key"]) for _ in range(5)]
         assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 2
-        assert answers[-1].headers["retry-after"] == "60" and answers[-1].json()["code"] == "too_often"
+        assert 0 < int(answers[-1].headers["retry-after"]) <= 60 and answers[-1].json()["code"] == "too_often"
         assert (await client.post(stop, headers={"x-api-key": KEYS["bob"]})).status_code == 200
-        guesses = [await client.post(stop, headers={"x-api-key": new_key()}) for _ in range(7)]
-        assert [answer.status_code for answer in guesses] == [401] * 5 + [429] * 2
+        guesses = [await client.post(stop, headers={"x-api-key": new_key()}) for _ in range(3)]
+        assert [answer.status_code for answer in guesses] == [401, 429, 429]
 
 
 async def test_the_tokens_of_a_day_are_counted(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
