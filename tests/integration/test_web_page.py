@@ -117,7 +117,7 @@ async def test_every_answer_has_the_headers(tmp_path: Path, path: str) -> None:
     async with web(tmp_path) as client:
         headers = (await client.get(path)).headers
         assert headers["content-security-policy"] == POLICY
-        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "same-origin"
 
 
 async def test_pages_load_little_and_nothing_from_elsewhere(tmp_path: Path) -> None:
@@ -274,8 +274,8 @@ async def test_the_other_pages_show_what_is_kept(tmp_path: Path) -> None:
             ("/conversations/c", "Meu nome é Pedro"),
             ("/profile", "Profile"),
             ("/settings", "America/Sao_Paulo"),
-            ("/metrics", "/metrics/figures"),
-            ("/metrics/figures", "<rect"),
+            ("/figures", "/figures/measured"),
+            ("/figures/measured", "<rect"),
             ("/jobs", "failed for good"),
             ("/account", "/api/export"),
         ):

@@ -76,13 +76,13 @@ async def retry(reader: Reader, id: str, memory: Engine) -> HTMLResponse:
     return reader.html("parts/jobs.html", jobs=await memory.queue.listing([reader.user]))
 
 
-@router.get("/metrics")
+@router.get("/figures")
 async def metrics(reader: Reader) -> HTMLResponse:
     """The page; the figures come after it, because they take a while."""
     return reader.html("metrics.html")
 
 
-@router.get("/metrics/figures")
+@router.get("/figures/measured")
 async def figures(reader: Reader, memory: Engine) -> HTMLResponse:
     """How well the memory serves (LM-14), as plots and table."""
     found = await stored_metrics(memory, reader.user)

@@ -10,6 +10,7 @@ const [send, stop, again] = ["#send", "#stop", "#again"].map((id) => document.qu
 const chat = composer.dataset.chat;
 const place = `/api/chats/${encodeURIComponent(chat)}`;
 let running = false;
+let stopped = false;
 
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -50,8 +51,7 @@ function emptied(exchange) {
 function paragraph(exchange, id) {
   const known = [...exchange.querySelectorAll(".reply")].find((one) => one.dataset.id === id);
   if (known) return known;
-  const made = document.createElement("p");
-  made.className = "reply";
+  const made = note("reply", "");
   made.dataset.id = id;
   exchange.querySelector(".replies").append(made);
   return made;
@@ -61,11 +61,16 @@ function status(exchange, text) {
   exchange.querySelector(".status").textContent = text;
 }
 
-function failed(exchange, text) {
+function note(kind, text) {
   const line = document.createElement("p");
-  line.className = "failure";
-  line.setAttribute("role", "alert");
+  line.className = kind;
   line.textContent = text;
+  return line;
+}
+
+function failed(exchange, text) {
+  const line = note("failure", text);
+  line.setAttribute("role", "alert");
   exchange.querySelector(".replies").append(line);
 }
 
@@ -95,6 +100,7 @@ function busy(now) {
 // Asks, and shows what comes into `exchange`; `begin` is called once the first of it is there.
 async function turn(exchange, path, body, begin = () => {}) {
   busy(true);
+  stopped = false;
   let begun = false;
   try {
     const headers = { "content-type": "application/json", accept: "text/event-stream" };
@@ -115,6 +121,7 @@ async function turn(exchange, path, body, begin = () => {}) {
     failed(exchange, problem instanceof TypeError ? composer.dataset.failed : problem.message);
   }
   status(exchange, "");
+  if (stopped) exchange.append(note("soft cut", composer.dataset.stopped));
   document.querySelector("#announce").textContent = exchange.querySelector(".replies").textContent.trim();
   busy(false);
   after();
@@ -148,7 +155,7 @@ box.addEventListener("keydown", (event) => {
 });
 
 stop.addEventListener("click", async () => {
-  stop.disabled = true;
+  stop.disabled = stopped = true;
   await fetch(`${place}/stop`, { method: "POST" });
   stop.disabled = false;
   box.focus();
