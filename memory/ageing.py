@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import pairwise
 
-from thoughtcycle.memory.formed import ConversationMemory, OldCycle
+from thoughtcycle.memory.formed import ConversationMemory, OldCycle, Period
 from thoughtcycle.memory.ledger import guarded, merged, of_live
 from thoughtcycle.memory.records import Cycle, PreservedData
 from thoughtcycle.memory.secrets import masked
@@ -15,18 +16,47 @@ EVERY = 4
 """Exchanges after which the working summary is made anew (HM-2)."""
 
 
-def missing(memory: ConversationMemory, live: Sequence[str], window: int = WINDOW) -> tuple[str, ...]:
+def since_head(
+    memory: ConversationMemory, path: Sequence[Cycle], window: int = WINDOW
+) -> tuple[list[str], int] | None:
+    """The end of the live branch, oldest first, that may change `memory`, and how many come before it.
+
+    `path`: the last cycles of the branch, newest first. None where the whole branch has to be looked at: the
+    memory was not made from it, lacks a cycle that it should know, or `path` does not reach far enough.
+    """
+    ids = [cycle.id for cycle in path]
+    if memory.head not in ids:
+        return None
+    end = ids.index(memory.head) + window
+    before = memory.total_cycles - window
+    linked = all(newer.parent == older.id for newer, older in pairwise(path[:end]))
+    if len(ids) < end or before < 1 or not linked or known_cycles(memory) != before:
+        return None
+    return ids[:end][::-1], before
+
+
+def known_cycles(memory: ConversationMemory) -> int:
+    """How many cycles are summarised, each by itself or in a period: all those behind the window."""
+    return len(memory.old_memory) + sum(len(one.cycle_ids) for one in memory.periods)
+
+
+def missing(
+    memory: ConversationMemory, live: Sequence[str], window: int = WINDOW, *, before: int = 0
+) -> tuple[str, ...]:
     """Ids of the complete cycles that `aged` needs: those in the window, and those that are due to age.
 
-    `live`: the complete cycles on the live branch, oldest first. A cycle is due when it left the window and
-    has no summary yet, or when it still waits for one.
+    `live`: the complete cycles on the live branch, oldest first, or the end of it where so many come `before`
+    (`since_head`). A cycle is due when it left the window and has no summary yet, or when it still waits for
+    one.
     """
-    known = {one.cycle_id for one in memory.old_memory if not one.pending_summarization}
+    waiting = [one.cycle_id for one in memory.old_memory if one.pending_summarization]
+    known = {one.cycle_id for one in memory.old_memory}.difference(waiting)
     edge = max(len(live) - window, 0)
-    behind = set(live[:edge])
-    rolled = (one.cycle_ids for one in memory.periods if behind.issuperset(one.cycle_ids))
-    known.update(cycle for ids in rolled for cycle in ids)
-    return tuple(cycle for place, cycle in enumerate(live) if place >= edge or cycle not in known)
+    if not before:
+        waiting, behind = [], set(live[:edge])
+        known.update(*(one.cycle_ids for one in memory.periods if behind.issuperset(one.cycle_ids)))
+    due = (cycle for place, cycle in enumerate(live) if place >= edge or cycle not in known)
+    return tuple(dict.fromkeys((*waiting, *due)))
 
 
 def aged(
@@ -35,10 +65,11 @@ def aged(
     cycles: Iterable[Cycle],
     now: datetime,
     *,
+    before: int = 0,
     window: int = WINDOW,
     volume: Volume | None = None,
 ) -> ConversationMemory:
-    """`memory` after the live branch: `cycles` are at least those that `missing` names.
+    """`memory` after the live branch (`live` and `before` as in `missing`): `cycles` are those of `missing`.
 
     Each cycle behind the window gets one summary (≤ 50 words) from its judgement; one without a judgement,
     or with one that is pending, is kept in full until there is one (CM-8). Critical data of all given
@@ -47,39 +78,57 @@ def aged(
     """
     limits = volume or Volume()
     given = {cycle.id: cycle for cycle in cycles}
-    alive = set(live)
-    places = {cycle: place for place, cycle in enumerate(live)}
-    behind = set(live[: max(len(live) - window, 0)])
-    periods = tuple(one for one in memory.periods if behind.issuperset(one.cycle_ids))
-    behind = behind.difference(*(one.cycle_ids for one in periods))
-    entries = {one.cycle_id: one for one in memory.old_memory if one.cycle_id in behind}
-    for cycle in behind & given.keys():
+    kept = memory if before else _of_branch(memory, live, window)
+    entries = {one.cycle_id: one for one in kept.old_memory}
+    rolled = frozenset[str]() if before else _rolled(kept.periods)
+    behind = dict.fromkeys((*(entries if before else ()), *live[: max(len(live) - window, 0)]))
+    places = {cycle: place for place, cycle in enumerate(behind) if cycle not in rolled}
+    for cycle in places.keys() & given.keys():
         if cycle not in entries or entries[cycle].pending_summarization:
             entries[cycle] = old_cycle(given[cycle], limits)
-    said = (given[cycle].judgement for cycle in live if cycle in given)
+    said = (given[cycle].judgement for cycle in dict.fromkeys((*places, *live)) if cycle in given)
     found = [datum for judgement in said if judgement for datum in judgement.critical]
     changed = memory.model_copy(
         update={
             "old_memory": tuple(sorted(entries.values(), key=lambda one: places[one.cycle_id])),
-            "periods": periods,
-            "ledger": tuple(entry for entry in memory.ledger if entry.cycle_id in alive),
-            "critical_data": merged(of_live(memory.critical_data, alive), found),
+            "periods": kept.periods,
+            "ledger": kept.ledger,
+            "critical_data": merged(kept.critical_data, found),
             "head": live[-1] if live else None,
-            "total_cycles": len(live),
-            **_working(memory, live),
+            "total_cycles": before + len(live),
+            **_working(memory, live, before),
         }
     )
     changed = counted(changed, [given[cycle] for cycle in live[-window:] if cycle in given])
     return memory if changed == memory else changed.model_copy(update={"stuck": False, "updated_at": now})
 
 
-def _working(memory: ConversationMemory, live: Sequence[str]) -> dict[str, object]:
+def _of_branch(memory: ConversationMemory, live: Sequence[str], window: int) -> ConversationMemory:
+    """`memory` with what belongs to this branch, of summaries what lies behind its window."""
+    alive, behind = set(live), set(live[: max(len(live) - window, 0)])
+    periods = tuple(one for one in memory.periods if behind.issuperset(one.cycle_ids))
+    single = behind - _rolled(periods)
+    return memory.model_copy(
+        update={
+            "old_memory": tuple(one for one in memory.old_memory if one.cycle_id in single),
+            "periods": periods,
+            "ledger": tuple(entry for entry in memory.ledger if entry.cycle_id in alive),
+            "critical_data": of_live(memory.critical_data, alive),
+        }
+    )
+
+
+def _rolled(periods: Iterable[Period]) -> frozenset[str]:
+    return frozenset[str]().union(*(one.cycle_ids for one in periods))
+
+
+def _working(memory: ConversationMemory, live: Sequence[str], before: int) -> dict[str, object]:
     """The working summary and the cycles since; one made from another branch is made anew (HM-2)."""
     if memory.head is not None and memory.head not in live:
         return {"working": "", "working_cycles": tuple(live[-EVERY:])}
     start = live.index(memory.head) + 1 if memory.head is not None else 0
     since = dict.fromkeys((*memory.working_cycles, *live[start:]))
-    alive = set(live)
+    alive = set(since if before else live)
     return {"working_cycles": tuple(cycle for cycle in since if cycle in alive)}
 
 

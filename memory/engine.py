@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 from thoughtcycle.memory.accesses import AccessCounter
 from thoughtcycle.memory.changes import Keys
 from thoughtcycle.memory.embedder import Embedder
+from thoughtcycle.memory.live import LiveBranches
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.masks import Masks
 from thoughtcycle.memory.message_shelf import MessageShelf
@@ -51,6 +52,7 @@ class Engine:
         self._accesses = AccessCounter(storage)
         self._spaces = Spaces(storage, self._model, index_bytes, snapshots)
         self._masks = Masks(storage)
+        self._live = LiveBranches(storage)
         self._talks = MessageShelf(storage, embeddings, self._masks, index_bytes)
         self._warming: dict[str, asyncio.Task[None]] = {}
         self._places: list[Callable[[str, Sequence[str], Mask], Awaitable[int]]] = []

@@ -191,6 +191,11 @@ class Transcript(SheetKeeping):
         tip = (await self.claim_chat(user, chat)).tip  # first: whatever it is by then, its links are there
         return ordered_path(await self._storage.links(user, chat), tip)[::-1]
 
+    async def is_live(self, user: str, chat: str, cycle: str) -> bool:
+        """Whether a cycle is on the chat's live branch; as a rule it is the end of it, and little is read."""
+        tip = (await self.claim_chat(user, chat)).tip
+        return await self._live.holds(user, chat, tip, cycle)
+
     async def conversation(
         self, user: str, chat: str, *, limit: int = 2, tip: str | None = None
     ) -> list[Cycle]:

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from thoughtcycle.memory.formed import ConversationMemory, OldCycle, Period
 from thoughtcycle.memory.records import Cycle
+
+SHORT = 500
+"""Characters of a text whose count is remembered: all summaries of a chat are counted again and again."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,11 @@ def count_words(text: str) -> int:
 
     "R$ 5.000" is two words, "bem-vindo" one, "—" none.
     """
+    return _counted(text) if len(text) <= SHORT else sum(map(_counts, text.split()))
+
+
+@lru_cache(maxsize=8_192)
+def _counted(text: str) -> int:
     return sum(map(_counts, text.split()))
 
 

@@ -1,10 +1,10 @@
 """Ages the memory of the chat: what left the window becomes a summary, what is critical enters the ledger."""
 
 from asyncio import gather
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thoughtcycle.memory.ageing import WINDOW, aged, missing, working_due
+from thoughtcycle.memory.ageing import WINDOW, aged, missing, since_head, working_due
 from thoughtcycle.memory.formed import ConversationMemory
 from thoughtcycle.memory.records import Cycle
 from thoughtcycle.memory.volume import compression_due
@@ -14,6 +14,9 @@ from thoughtcycle.nodes.formation.reconcile import reconcile_facts
 from thoughtcycle.nodes.formation.state import Due, FormationUpdate
 from thoughtcycle.nodes.limits import Limits
 
+NEAR = 8
+"""So many cycles back the last one that was taken in is looked for: as a rule it is the one before."""
+
 
 @dataclass(frozen=True)
 class Talk:
@@ -21,9 +24,11 @@ class Talk:
 
     memory: ConversationMemory
     live: Sequence[str]
-    """The cycles of the live branch, oldest first."""
+    """The cycles of the live branch, oldest first; where many come `before`, its end."""
     cycles: Sequence[Cycle]
     """Those in the window, and those that are due to age."""
+    before: int = 0
+    """Cycles before `live`, which the memory knows as they are."""
 
     @property
     def recent(self) -> list[Cycle]:
@@ -33,7 +38,8 @@ class Talk:
 
 
 async def age(forming: Forming) -> FormationUpdate:
-    """CM-2, CM-3, CM-7. What a crash left out is made up for: the live branch is looked at from its begin.
+    """CM-2, CM-3, CM-7. What a crash left out is made up for: where the memory knows less than all that lies
+    behind it, the live branch is looked at from its begin.
 
     Cycles whose judgement is still pending are judged again first (CM-8), unless the model has just failed
     for this one, too. Raises Conflict when another writer was faster; doing it again changes nothing twice.
@@ -45,7 +51,8 @@ async def age(forming: Forming) -> FormationUpdate:
             await reconcile_facts(forming, one, await judge_cycle(forming, one))
         talk = await talk_of(forming)
     now = forming.services.clock()
-    after = aged(talk.memory, talk.live, talk.cycles, now, volume=forming.services.limits.volume)
+    volume = forming.services.limits.volume
+    after = aged(talk.memory, talk.live, talk.cycles, now, before=talk.before, volume=volume)
     if after != talk.memory:
         after = await forming.memory.keep_conversation_memory(after)
     return {"due": due(after, forming.services.limits)}
@@ -59,13 +66,27 @@ def due(memory: ConversationMemory, limits: Limits) -> Due:
 
 
 async def talk_of(forming: Forming) -> Talk:
-    """The memory of the cycle's chat, its live branch, and the cycles that it needs."""
-    user, chat = forming.user, forming.state["chat"]
-    memory, branch = await gather(
-        forming.memory.conversation_memory(user, chat), forming.memory.branch(user, chat)
+    """The memory of the cycle's chat, its live branch, and the cycles that it needs.
+
+    Where the memory knows what lies behind it, no more than the end of the branch is read.
+    """
+    user, chat, own = forming.user, forming.state["chat"], forming.state["cycle_id"]
+    memory, live = await gather(
+        forming.memory.conversation_memory(user, chat), forming.memory.is_live(user, chat, own)
     )
-    live = reached(memory, branch, forming.state["cycle_id"])
-    return Talk(memory, live, await forming.memory.cycles(forming.user, missing(memory, live, WINDOW)))
+    path = await forming.memory.conversation(user, chat, limit=NEAR, tip=own) if live else []
+    if (end := since_head(memory, path[::-1])) is not None:
+        ids, before = end
+        return Talk(memory, ids, await _given(forming, missing(memory, ids, before=before), path), before)
+    branch = reached(memory, await forming.memory.branch(user, chat), own)
+    return Talk(memory, branch, await _given(forming, missing(memory, branch), path))
+
+
+async def _given(forming: Forming, wanted: Sequence[str], path: Iterable[Cycle]) -> list[Cycle]:
+    """These cycles; those on the `path` are read already."""
+    read = {cycle.id: cycle for cycle in path}
+    rest = [id for id in wanted if id not in read]
+    return [*(read[id] for id in wanted if id in read), *await forming.memory.cycles(forming.user, rest)]
 
 
 def reached(memory: ConversationMemory, live: Sequence[str], cycle: str) -> Sequence[str]:

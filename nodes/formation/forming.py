@@ -55,9 +55,9 @@ class Forming(Run):
     async def settle(self) -> None:
         """Hides what was just learned again, where it belongs to an abandoned branch or reply by now."""
         cycle = await self.cycle()
-        tip = (await self.memory.claim_chat(self.user, cycle.chat)).tip
         anew = [cycle.id] if len(cycle.variants) > 1 else []
-        if anew or tip != cycle.id:
+        if anew or not await self.memory.is_live(self.user, cycle.chat, cycle.id):
+            tip = (await self.memory.claim_chat(self.user, cycle.chat)).tip
             await self.memory.settle_branches(self.user, cycle.chat, tip, anew=anew)
 
     async def find(self, query: str, limit: int) -> list[MemoryRecord]:

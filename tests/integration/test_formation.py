@@ -15,6 +15,7 @@ from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.formed import ConversationMemory
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.unlearning import unlearn
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.formation.age import reached
@@ -228,6 +229,34 @@ async def test_of_a_backlog_no_cycle_takes_in_those_that_still_wait(memory: Memo
     assert (known.head, known.total_cycles) == (ids[-1], 6)
     assert [one.cycle_id for one in known.old_memory] == ids[:-2]
     assert not any(one.pending_summarization for one in known.old_memory)
+
+
+async def test_behind_a_known_chat_only_its_end_is_read(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [f"Hoje caminhei {n} km no parque, gosto de {word}" for n, word in enumerate(("sol", "mar"))]
+    first = await tell(memory, *said * 3)
+    await form(memory)
+    whole: list[str] = []
+    read = memory._storage.links
+
+    async def watched(user: str, chat: str) -> dict[str, str | None]:
+        whole.append(chat)
+        return await read(user, chat)
+
+    monkeypatch.setattr(memory._storage, "links", watched)
+    for place in range(3):
+        await tell(memory, f"agora moro em Natal {place}", since=6 + place)
+        await form(memory)
+    known = await memory.conversation_memory("ana", "c")
+    assert (whole, known.total_cycles, len(known.old_memory)) == ([], 9, 7)
+    await unlearn(memory, "ana", (await memory.cycles("ana", [first[1].id]))[0], "nada")
+    whole.clear()
+    await tell(memory, "prefiro chá", "prefiro café", since=9)
+    await form(memory)
+    known = await memory.conversation_memory("ana", "c")
+    assert (known.total_cycles, len(known.old_memory), known.old_memory[1].summary) == (11, 9, "nada")
+    assert whole, "a backlog, and something to be made up for"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from support.exchanges import at, exchange, judged
-from thoughtcycle.memory.ageing import aged, missing, with_working, working_due
+from thoughtcycle.memory.ageing import aged, missing, since_head, with_working, working_due
 from thoughtcycle.memory.compression import RollUp, Shorten, finished, next_step, rolled_up, shortened
 from thoughtcycle.memory.formed import ConversationMemory, Period
 from thoughtcycle.memory.judgement import CriticalDatum, CriticalKind, Preserved, PreservedData
@@ -278,6 +278,59 @@ def _nothing_is_lost(memory: ConversationMemory, cycles: Sequence[Cycle]) -> Non
         one.cycle_id for one in memory.old_memory
     ]
     assert covered == [cycle.id for cycle in cycles[:-2]]
+
+
+def gone_on(memory: ConversationMemory, cycles: Sequence[Cycle]) -> ConversationMemory:
+    """`after`, from the end of the branch alone."""
+    end = since_head(memory, cycles[:-9:-1])
+    assert end is not None
+    live, before = end
+    wanted = missing(memory, live, before=before)
+    assert len(live) < 6 and before + len(live) == len(cycles)
+    return aged(memory, live, [one for one in cycles if one.id in wanted], at(999), before=before)
+
+
+@pytest.mark.spec("CM-3", "CM-6")
+@pytest.mark.parametrize("together", [1, 3])
+def test_the_end_of_a_long_chat_says_as_much_as_all_of_it(together: int) -> None:
+    cycles, small = [told(n) for n in range(3)], Volume(words=1_000)
+    memory = after(empty(), cycles)
+    for _ in range(60 // together):
+        cycles += [told(len(cycles) + n) for n in range(together)]
+        if len(cycles) % 7 == 0:
+            cycles[-1] = exchange(len(cycles) - 1, "inteiro " * 20)  # waits for a judgement
+        if len(cycles) % 10 == 0:
+            cycles = [told(n) if one.judgement is None else one for n, one in enumerate(cycles)]
+        whole = after(memory, cycles)
+        assert gone_on(memory, cycles) == whole and gone_on(whole, cycles) is whole
+        if working_due(whole):
+            whole = with_working(whole, f"bis {len(cycles)}", at(9))
+        memory = settle(whole, cycles[-2:], "curto " * 9, small) if compression_due(whole, small) else whole
+    assert memory.compression_count > 1 and memory.periods
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"head": None}, "98765432"),
+        ({"head": "c11"}, "98765432"),  # of another branch
+        ({"total_cycles": 77}, "98765432"),  # a count edited by hand
+        ({"total_cycles": 2, "old_memory": ()}, "98765432"),
+        ({"old_memory": ()}, "98765432"),  # something was taken back
+        ({}, "98"),  # it does not reach far enough
+        ({}, "96543210"),  # an open cycle between
+        ({}, "65432"),  # formed anew, before the head
+        ({}, ""),  # on an abandoned branch
+    ],
+)
+def test_where_the_end_does_not_say_enough_the_whole_branch_is_looked_at(
+    changes: dict[str, object], path: str
+) -> None:
+    cycles = [exchange(n, judgement=judged()) for n in range(10)]
+    known = after(empty(), cycles[:9])
+    assert since_head(known, cycles[:1:-1]) == (["c7", "c8", "c9"], 7)
+    found = since_head(known.model_copy(update=changes), [cycles[int(one)] for one in path])
+    assert found is None
 
 
 @pytest.mark.spec("CM-6")
