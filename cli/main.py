@@ -30,6 +30,7 @@ from thoughtcycle.cli import (
 )
 from thoughtcycle.cli import erasing as erasing  # adds its command to `memories`
 from thoughtcycle.cli import eval as evaluations
+from thoughtcycle.cli import eval_langsmith as eval_langsmith  # adds its command to `eval`
 from thoughtcycle.cli.opening import settings_for
 from thoughtcycle.cli.options import (
     TEXTS,

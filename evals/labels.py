@@ -60,12 +60,17 @@ def alternating(rows: Sequence[T], half: Half) -> list[T]:
 
 def load(language: Language, half: Half, series: Series = "first") -> list[Labelled]:
     """The labelled messages of one half, balanced by category."""
+    return [labelled(*row) for row in rows(language, half, series)]
+
+
+def rows(language: Language, half: Half, series: Series = "first") -> list[tuple[str, str, str]]:
+    """The messages of one half as they are written down: category, text, labels."""
     name = f"{language}.toml" if series == "first" else f"{series}_{language}.toml"
     data = tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))["messages"]
     return [
-        labelled(category, text, labels)
-        for category, rows in data.items()
-        for text, labels in alternating(rows, half)
+        (category, text, labels)
+        for category, each in data.items()
+        for text, labels in alternating(each, half)
     ]
 
 

@@ -88,13 +88,14 @@ def score(messages: Iterable[Labelled], language: Language, read: Read = by_rule
     tallies: Tallies = defaultdict(Tally)
     for message in messages:
         reading = read(message.text, language)
-        for measure, tally in _tallied(message, reading).items():
+        for measure, tally in tallied(message, reading).items():
             for category in (message.category, ALL):
                 _add(tallies[category, measure], tally)
     return tallies
 
 
-def _tallied(message: Labelled, reading: Reading) -> Mapping[str, Tally]:
+def tallied(message: Labelled, reading: Reading) -> Mapping[str, Tally]:
+    """What is read of one message against its labels, by measure."""
     right = [any(each.fits(*fact) for each in message.facts) for fact in reading.facts]
     told = list(found(message.facts, reading.facts))
     keep, drop = message.keep is True, message.keep is False
@@ -154,7 +155,7 @@ def failures(language: Language, read: Read = by_rules) -> list[str]:
         reading = read(message.text, language)
         wrong = [
             name
-            for name, tally in _tallied(message, reading).items()
+            for name, tally in tallied(message, reading).items()
             if tally.right < tally.given or tally.found < tally.wanted
         ]
         if wrong:

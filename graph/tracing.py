@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import langsmith
+from langsmith.client import ID_TYPE
+from langsmith.schemas import TracerSession
 from langsmith.utils import get_env_var, tracing_is_enabled
 from pydantic import SecretStr
 
@@ -23,25 +25,48 @@ _lock = threading.Lock()
 _client: langsmith.Client | None = None
 
 
+class _Client(langsmith.Client):
+    """The real client, silent about the git history of the folder: that names people."""
+
+    def create_project(self, project_name: str, **options: Any) -> TracerSession:
+        """See langsmith.Client."""
+        return super().create_project(project_name, **_without_git(options))
+
+    def update_project(self, project_id: ID_TYPE, **options: Any) -> TracerSession:
+        """See langsmith.Client."""
+        return super().update_project(project_id, **_without_git(options))
+
+
+def _without_git(options: dict[str, Any]) -> dict[str, Any]:
+    metadata = {name: value for name, value in (options.get("metadata") or {}).items() if name != "git"}
+    return {**options, "metadata": concealed(metadata)} if metadata else options
+
+
 def set_up(key: SecretStr | None = None) -> InputRefused | None:
     """Makes all runs of this process go to LangSmith without secrets, or not at all; before the first run.
 
     Where tracing is asked for (`LANGSMITH_TRACING`) but there is no key it is switched off, and the failure
     to be told is returned. `key`: see `Pseudonyms.use`. Calling it again changes nothing.
     """
-    global _client
     if not tracing_is_enabled():
         return None
     if not (get_env_var("API_KEY") or "").strip():
         langsmith.configure(enabled=False)
         return InputRefused("tracing_key_missing")
+    masked_client(key)
+    return None
+
+
+def masked_client(key: SecretStr | None = None) -> langsmith.Client:
+    """The process's client, through which nothing leaves without `concealed`; needs LangSmith's key."""
+    global _client
     with _lock:
         if _client is None:
             if key is not None:
                 PSEUDONYMS.use(key.get_secret_value())
-            _client = langsmith.Client(anonymizer=concealed, omit_traced_runtime_info=True)
+            _client = _Client(anonymizer=concealed, omit_traced_runtime_info=True)
             langsmith.configure(client=_client)
-    return None
+        return _client
 
 
 def concealed(data: dict[str, Any]) -> dict[str, Any]:

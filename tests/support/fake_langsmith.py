@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import langsmith
 import pytest
@@ -17,6 +18,7 @@ from langsmith import utils
 from thoughtcycle.graph import tracing
 
 _RUN = re.compile(rb'name="(?:post|patch)\.[0-9a-f-]+"\r\n.*?\r\n\r\n(.*?)\r\n--', re.DOTALL)
+AT = "2026-11-22T00:00:00+00:00"
 _INGEST = {
     "use_multipart_endpoint": True,
     "size_limit": 100,
@@ -43,11 +45,41 @@ class FakeLangSmith:
     """Name → id."""
     examples: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Id → example."""
+    sessions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Id → experiment."""
 
     @property
     def bodies(self) -> bytes:
         """All that was sent, as one."""
         return b"\n".join(body for _, _, body in self.requests)
+
+    status: int = 200
+    """Of every answer."""
+
+    def answer(self, method: str, path: str, asked: dict[str, str], body: bytes) -> Any:
+        """What the server says: enough for tracing, datasets and experiments."""
+        place = (method, path)
+        if path == "/info":
+            return _INFO
+        if place == ("GET", "/datasets"):
+            found = self.datasets.get(asked["name"])
+            return [_dataset(asked["name"], found)] if found else []
+        if place == ("POST", "/datasets"):
+            name = json.loads(body)["name"]
+            return _dataset(name, self.datasets.setdefault(name, str(uuid4())))
+        if place == ("POST", "/examples/bulk"):
+            given = json.loads(body)
+            self.examples.update({one["id"]: {**one, "created_at": AT} for one in given})
+            return list(self.examples.values())
+        if place == ("GET", "/examples"):
+            mine = [one for one in self.examples.values() if one["dataset_id"] == asked["dataset"]]
+            return mine[int(asked.get("offset", 0)) :][: int(asked.get("limit", 100))]
+        if place == ("POST", "/sessions"):
+            given = json.loads(body)
+            return self.sessions.setdefault(given["id"], {**given, "tenant_id": str(uuid4())})
+        if method == "PATCH" and path.startswith("/sessions/"):
+            return self.sessions[path.rpartition("/")[2]]
+        return {}
 
     def runs(self) -> dict[str, set[str]]:
         """Name of each run → its tags."""
@@ -58,6 +90,10 @@ class FakeLangSmith:
                     run = json.loads(part)
                     found.setdefault(run["name"], set()).update(run.get("tags") or ())
         return found
+
+
+def _dataset(name: str, id: str) -> dict[str, Any]:
+    return {"name": name, "id": id, "created_at": AT, "tenant_id": str(uuid4())}
 
 
 @contextmanager
@@ -101,10 +137,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         fake: FakeLangSmith = self.server.fake  # type: ignore[attr-defined]
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        path = urlsplit(self.path).path
-        fake.requests.append((self.command, path, body))
-        told = json.dumps(_INFO if path == "/info" else {}).encode()
-        self.send_response(200)
+        url = urlsplit(self.path)
+        fake.requests.append((self.command, url.path, body))
+        asked = {name: values[0] for name, values in parse_qs(url.query).items()}
+        refused = {"detail": "Forbidden"}
+        answer = fake.answer(self.command, url.path, asked, body) if fake.status == 200 else refused
+        told = json.dumps(answer).encode()
+        self.send_response(fake.status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(told)))
         self.end_headers()
