@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import typer
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
+from thoughtcycle.cli import mcp as command
 from thoughtcycle.integrations.caller import Setup
 from thoughtcycle.integrations.mcp import create_server
 from thoughtcycle.memory.memory import Memory
@@ -178,11 +180,21 @@ def test_without_a_user_there_is_no_server(memory: Memory) -> None:
             create_server(memory, Context(user_id=user))
 
 
+def test_without_the_package_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "thoughtcycle.integrations.mcp", None)
+    with pytest.raises(typer.Exit):
+        command.mcp(user="ana", db=f"sqlite:///{tmp_path}/m.db")
+    told = capsys.readouterr()
+    assert "thoughtcycle[mcp]" in told.err and told.out == ""
+
+
 async def test_the_command_speaks_over_its_standard_streams_and_ends_with_them(tmp_path: Path) -> None:
-    command = ["-c", "from thoughtcycle.cli.main import main; main()"]
+    program = ["-c", "from thoughtcycle.cli.main import main; main()"]
     server = StdioServerParameters(
         command=sys.executable,
-        args=[*command, "mcp", "--user", "ana", "--db", f"sqlite:///{tmp_path}/m.db"],
+        args=[*program, "mcp", "--user", "ana", "--db", f"sqlite:///{tmp_path}/m.db"],
         env={**os.environ, "THOUGHTCYCLE_LANGUAGE": "en", "THOUGHTCYCLE_SPOOL": f"{tmp_path}/spool"},
         cwd=tmp_path,
     )

@@ -8,11 +8,13 @@ import pytest
 
 from support.engines import memory
 from support.memories import START, Clock, record
+from thoughtcycle.memory import intents
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.items import PASSING, run_out
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.owners import ItemSpace, item_space, owned, owner_of, stored_space
 from thoughtcycle.memory.records import ITEM, Access, MemoryDraft
+from thoughtcycle.memory.replay import Replay
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 __all__ = ["memory"]
@@ -123,6 +125,16 @@ async def test_a_user_is_forgotten_with_all_items(memory: Memory) -> None:
     assert farewell.erased["memories"] == 3 and farewell.left == {}
     assert await memory.list(ANAS) == [] and len(await memory.list(item_space("bia"))) == 1
     assert await memory.users() == ["bia"] and await memory.search(ANAS, "quimera") == []
+
+
+@pytest.mark.spec("BY-6")
+async def test_items_that_waited_for_the_database_arrive(memory: Memory) -> None:
+    waited = intents.Save(user=ANAS, at=START, drafts=(item("k", "quimera"),), vectors={}, model=memory.model)
+    replay = Replay(memory._storage, embeddings=None, clock=lambda: START)
+    for _ in range(2):
+        await replay.carry_out(intents.loads(intents.dumps(waited)))
+    (found,) = await memory.list(ANAS)
+    assert found.key == "k" and await memory.list("ana") == []
 
 
 @pytest.mark.spec("BY-4")

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime, tool
 from langchain_core.messages import AIMessage
 from langgraph.graph import START as BEGIN
 from langgraph.graph import MessagesState, StateGraph
@@ -14,6 +16,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import ListNamespacesOp, MatchCondition, PutOp, TTLConfig
 
 from support.memories import Clock, WordEmbedder
+from support.scripted_model import ScriptedModel, calls
 from thoughtcycle.integrations.store import OwnerRule, ThoughtCycleStore
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.owners import item_space
@@ -208,6 +211,23 @@ async def test_a_graph_uses_it_as_any_store(memory: Memory) -> None:
     graph = builder().compile(store=ThoughtCycleStore(memory, owner=FIRST))
     done = await graph.ainvoke({"messages": [("user", "gosto de quimeras")]})
     assert done["messages"][-1].text == "gosto de quimeras"
+
+
+@tool
+def note(text: str, runtime: ToolRuntime) -> str:
+    """Notes a text."""
+    assert runtime.store is not None
+    runtime.store.put(("ana", "notes"), "k", {"text": text})
+    return "noted"
+
+
+async def test_an_agents_tools_use_it(memory: Memory) -> None:
+    store, model = ThoughtCycleStore(memory, owner=FIRST), ScriptedModel()
+    model.say(calls("note", text="gosto de quimeras"), "feito")
+    done = await create_agent(model, [note], store=store).ainvoke({"messages": [("user", "anote")]})
+    assert done["messages"][-1].text == "feito"
+    found = await store.asearch(("ana",), query="quimeras")
+    assert [item.value["text"] for item in found] == ["gosto de quimeras"]
 
 
 def test_a_blocking_app_uses_it_as_any_store(tmp_path: Path) -> None:
