@@ -21,8 +21,10 @@ from thoughtcycle.memory.receipt import Receipt
 from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Status
 
 HIDDEN: tuple[Status, ...] = ("hidden",)
-_AT_ONCE = 100
+_AT_ONCE = 200
 """Items read at once where they are gone through one after the other."""
+_ALL = 1_000_000
+"""As many as are ranked where a filter may leave only the last of them."""
 
 
 class ItemsOf:
@@ -51,18 +53,20 @@ class ItemsOf:
 
     async def search(self, op: SearchOp) -> list[SearchItem]:
         """What a query finds, best first; behind it, without a score, the other items, newest first."""
-        wanted = max(0, op.offset) + max(0, op.limit)
-        scored = await self._found(op, wanted) if op.query and wanted else {}
-        records = {record.id: record for record, _ in scored.values()}
-        if len(records) < wanted:
-            async for record in self._listed(op, without=set(records)):
-                records[record.id] = record
-                if len(records) == wanted:
-                    break
-        page = list(records.values())[max(0, op.offset) : wanted]
+        wanted, tag = max(0, op.offset) + max(0, op.limit), below(op.namespace_prefix)
+        scores: Mapping[str, float] = {}
+        if op.query and wanted:
+            most = _ALL if op.filter else wanted
+            scores = await self._memory.likeliest(self._space, op.query, tag=tag, limit=most)
+        page: list[MemoryRecord] = []
+        async for record in self._fitting(op, scores, tag, wanted):
+            page.append(record)
+            if len(page) == wanted:
+                break
+        page = page[max(0, op.offset) :]
         if op.refresh_ttl:
             self._refresh(page)
-        return [as_hit(one, scored[one.id][1] if one.id in scored else None) for one in page]
+        return [as_hit(record, scores.get(record.id)) for record in page]
 
     async def namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         """The namespaces in which items are, sorted; of items whose time is over until they are swept."""
@@ -100,37 +104,22 @@ class ItemsOf:
         hidden = await self._memory.list(self._space, statuses=HIDDEN)
         return [*found.values(), *(one for one in hidden if one.key == name and one.current is None)]
 
-    async def _found(self, op: SearchOp, wanted: int) -> dict[str, tuple[MemoryRecord, float]]:
-        """Id → what the query finds, and how well it fits; more are asked for while a filter drops some."""
-        tag, ask = below(op.namespace_prefix), wanted
-        while True:
-            hits = await self._memory.search(
-                self._space,
-                op.query or "",
-                tags=None if tag is None else [tag],
-                limit=ask,
-                floor=0.0,
-                counted=False,
-            )
-            score = {hit.record.id: hit.relevance for hit in hits}
-            fitting = await self._fitting(op, [hit.record for hit in hits])
-            if len(fitting) >= wanted or len(hits) < ask:
-                return {one.id: (one, score[one.id]) for one in fitting[:wanted]}
-            ask *= 4
-
-    async def _listed(self, op: SearchOp, *, without: set[str]) -> AsyncIterator[MemoryRecord]:
-        """The items that a search lets through, the last changed first."""
-        tagged = await self._memory.tagged(self._space, below(op.namespace_prefix))
-        ids = [id for id in tagged if id not in without]
-        for start in range(0, len(ids), _AT_ONCE):
-            records = await self._memory.active(self._space, ids[start : start + _AT_ONCE])
-            for record in await self._fitting(op, records):
-                yield record
-
-    async def _fitting(self, op: SearchOp, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
-        fitting = [record for record in records if fits(record.content["value"], op.filter)]
-        over = await self._memory.passing(self._space, fitting)
-        return [record for record in fitting if record.id not in over]
+    async def _fitting(
+        self, op: SearchOp, first: Mapping[str, float], tag: str | None, wanted: int
+    ) -> AsyncIterator[MemoryRecord]:
+        """The items that a search lets through: those that come `first`, then the others."""
+        if not wanted:
+            return
+        others = await self._memory.tagged(self._space, tag)
+        ids = [*first, *(id for id in others if id not in first)]
+        size = _AT_ONCE if op.filter else min(wanted, _AT_ONCE)
+        for start in range(0, len(ids), size):
+            records = await self._memory.active(self._space, ids[start : start + size])
+            fitting = [record for record in records if fits(record.content["value"], op.filter)]
+            over = await self._memory.passing(self._space, fitting)
+            for record in fitting:
+                if record.id not in over:
+                    yield record
 
     def _refresh(self, records: Sequence[MemoryRecord]) -> None:
         """Lets the time of items that run out begin anew."""

@@ -13,6 +13,9 @@ from thoughtcycle.prompts.errors import InputRefused
 
 Namespace = tuple[str, ...]
 
+DEPTH = 100
+"""Levels of a value; pydantic gives up behind 200."""
+
 _IN, _AT = "in:", "at:"
 """Beginnings of the tags that name a namespace above an item, and its own."""
 _ORDER: Mapping[str, Callable[[float, float], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
@@ -62,12 +65,21 @@ def as_draft(op: PutOp, fields: Sequence[str]) -> MemoryDraft:
 
 
 def _plain(value: Mapping[str, Any] | None) -> dict[str, Any]:
-    """`value` as it will be read: as JSON."""
+    """`value` as it will be read: as JSON, no deeper than a database gives back."""
     try:
+        if _deeper(value, DEPTH):
+            raise ValueError(f"more than {DEPTH} levels deep")
         found: dict[str, Any] = json.loads(json.dumps(dict(value or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputRefused("item_not_json", cause=str(error)[:200]) from error
     return found
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    inner = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    )
+    return levels < 0 or any(_deeper(one, levels - 1) for one in inner)
 
 
 def _texts(value: Any, index: Literal[False] | list[str] | None, fields: Sequence[str]) -> tuple[str, ...]:

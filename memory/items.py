@@ -5,8 +5,11 @@ from datetime import datetime, timedelta
 
 from thoughtcycle.memory.erasing import Erasing
 from thoughtcycle.memory.facets import Filters
+from thoughtcycle.memory.index import ACTIVE
 from thoughtcycle.memory.owners import item_space
+from thoughtcycle.memory.recipes import DEFAULT, recipe_of
 from thoughtcycle.memory.records import Access, MemoryRecord
+from thoughtcycle.memory.searching import FACTS, Look, plain_query
 from thoughtcycle.memory.tending import PAGE, Tending
 
 PASSING = "passing"
@@ -40,6 +43,18 @@ class Items(Erasing, Tending):
         filters = Filters(tags=None if tag is None else (tag,))
         async with self._spaces.index(user) as index:
             return index.active.among(filters)
+
+    async def likeliest(self, user: str, query: str, *, tag: str | None, limit: int) -> dict[str, float]:
+        """Id → relevance in (0, 1] of the active memories with this tag that `query` speaks of, best first.
+
+        At most `limit`; however little they have to do with it. No document is read. Raises ModelFailed.
+        """
+        query = plain_query(query)
+        direction = await self._direction(user, query, None, FACTS)
+        filters = Filters(tags=None if tag is None else (tag,))
+        look = Look(query, direction, filters, limit, 0.0, recipe_of(DEFAULT))
+        _, found = await self._among(user, look, ACTIVE)
+        return {one.memory: one.relevance for one in found[:limit]}
 
     async def tags(self, user: str) -> list[str]:
         """All tags of the active memories, sorted."""

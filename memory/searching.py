@@ -148,7 +148,7 @@ class Searching(Engine):
         """
         weigh = recipe_of(recipe)
         filters = Filters(kinds, layers, tags, aware(since), aware(until))
-        query = query[:LONGEST_QUERY].encode(errors="ignore").decode()
+        query = plain_query(query)
         if limit < 1:
             return []
         if weigh is words:
@@ -242,6 +242,11 @@ class Searching(Engine):
         ):
             return None
         return embedder.unit(await self._embeddings.aembed_query(query[: embedder.LONGEST]))
+
+
+def plain_query(query: str) -> str:
+    """What is read of a query: not all of a very long one, and only Unicode."""
+    return query[:LONGEST_QUERY].encode(errors="ignore").decode()
 
 
 def ranked(

@@ -28,6 +28,13 @@ FIRST: OwnerRule = lambda namespace: namespace[0]  # noqa: E731
 SECOND: OwnerRule = lambda namespace: namespace[1]  # noqa: E731
 
 
+def deep(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
 @pytest.fixture
 async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
     async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=WordEmbedder(), clock=Clock()) as opened:
@@ -84,8 +91,8 @@ async def test_a_prefix_with_wildcards_still_names_its_owner(memory: Memory) -> 
 
 @pytest.mark.parametrize(
     "value",
-    [{"n": float("nan")}, {"x": object()}, {"x": {1, 2}}, {"x": "\ud800"}],
-    ids=["nan", "object", "set", "surrogate"],
+    [{"n": float("nan")}, {"x": object()}, {"x": {1, 2}}, {"x": "\ud800"}, deep(101)],
+    ids=["nan", "object", "set", "surrogate", "deep"],
 )
 async def test_what_is_no_json_is_refused_before_anything_is_put(memory: Memory, value: Any) -> None:
     store = ThoughtCycleStore(memory, owner="ana")
@@ -94,6 +101,8 @@ async def test_what_is_no_json_is_refused_before_anything_is_put(memory: Memory,
     assert await store.asearch(()) == []
     with pytest.raises(InputRefused):
         await store.aget(("a\ud800",), "k")
+    await store.aput(("a",), "deep", deep(100))
+    assert (await store.asearch(("a",)))[0].value == deep(100)
 
 
 @pytest.mark.spec("BY-1", "BY-9")
