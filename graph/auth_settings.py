@@ -55,7 +55,8 @@ def _keys(given: object) -> object:
         return given
     entries = [entry.strip().rpartition(":") for entry in given.split(",") if entry.strip()]
     keys = tuple(ApiKey(user.strip(), digest.strip().lower()) for user, _, digest in entries)
-    usable = all(_DIGEST.fullmatch(key.digest) and 0 < len(key.user) <= 200 for key in keys)
+    named = all(0 < len(key.user) <= 200 and key.user.isprintable() for key in keys)
+    usable = named and all(_DIGEST.fullmatch(key.digest) for key in keys)
     if not usable or (given.strip() and not keys):
         raise ValueError("no list of USER:SHA256")
     if len({key.digest for key in keys}) < len(keys):

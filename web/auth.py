@@ -126,7 +126,7 @@ class Authenticator:
             log.info("a token was refused: %s", type(error).__name__)
             raise NotAuthenticated("auth_refused") from None
         user: str = claims["sub"]
-        if not user.strip() or len(user) > 200:
+        if not user.strip() or len(user) > 200 or not user.isprintable():
             raise NotAuthenticated("auth_refused")
         return user
 

@@ -104,6 +104,7 @@ async def test_clocks_may_differ_a_little() -> None:
         (bearer(token(sub=None)), "auth_refused"),
         (bearer(token(sub=" ")), "auth_refused"),
         (bearer(token(sub="a" * 201)), "auth_refused"),
+        (bearer(token(sub="ana\x1fstore")), "auth_refused"),
         (bearer(token(nbf=int(time.time()) + 86_400)), "auth_refused"),
         (bearer(token(algorithm="HS512", key=SECRET * 2)), "auth_refused"),
         (bearer(token(rsa_key("theirs"), "RS256")), "auth_refused"),
