@@ -53,7 +53,7 @@ class Items(Erasing, Tending):
         direction = await self._direction(user, query, None, FACTS)
         filters = Filters(tags=None if tag is None else (tag,))
         look = Look(query, direction, filters, limit, 0.0, recipe_of(DEFAULT))
-        _, found = await self._among(user, look, ACTIVE)
+        found = await self._among(user, look, ACTIVE)
         return {one.memory: one.relevance for one in found[:limit]}
 
     async def tags(self, user: str) -> list[str]:
