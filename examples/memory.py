@@ -47,6 +47,10 @@ async def main(url: str) -> None:
         for message in await memory.search(ANA, "coriander", include=("cycles",)):
             sys.stdout.write(f"said: {message.text}\n")
 
+        lease = await memory.attach(ANA, "lease.txt", b"The rent is due on the fifth.", caption="my lease")
+        (hit,) = await memory.search(ANA, "when is the rent due?", limit=1)
+        sys.stdout.write(f"in a file: {hit.shown.text} ({len(await memory.file(ANA, lease.id))} bytes)\n")
+
         before = datetime.now(UTC)
         await memory.update(ANA, home.id, content="Lives in Porto")
         (then,) = await memory.search(ANA, "city", at=before, limit=1)

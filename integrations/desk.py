@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.searching import as_found
 from thoughtcycle.nodes.actions.memory_save import Binding, said, usable
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.run import found
@@ -82,7 +83,7 @@ class Desk:
         hits = await found(memory, request.user, query, self._limits.search_hits, counted=counted)
         if not hits and memory.waiting:  # it may be among what waits
             raise StorageFailed("memory_away")
-        records = [hit.record for hit in hits]
+        records = [as_found(hit, query) for hit in hits]
         if not records:
             return Answer(self.texts["search.nothing"])
         lines = "\n".join(line(record) for record in records)

@@ -1,23 +1,28 @@
 """Attaching: files as memories that are found by their text, and give their bytes back (LM-15)."""
 
 import hashlib
+import logging
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
 
-from thoughtcycle.memory.engine import Engine, owned
+from thoughtcycle.memory.changes import search_keys
+from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.extraction import DEFAULT, FileLimits, look_at
 from thoughtcycle.memory.media import Attachment, file_of, key_of, pieces, plain
 from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Saved, Source
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed
+from thoughtcycle.memory.searching import Searching
+from thoughtcycle.prompts.errors import InputRefused, ModelFailed, NotAllowed, StorageFailed
+
+log = logging.getLogger(__name__)
 
 _SEEN = ("active", "archived", "superseded")
 _TRIES = 3
 
 
-class Attaching(Engine):
+class Attaching(Searching):
     """Keeps files beside their memories, each user's own."""
 
     @abstractmethod
@@ -50,7 +55,10 @@ class Attaching(Engine):
     async def keep_file(
         self, user: str, attachment: Attachment, *, source: Source | None = None, said: datetime | None = None
     ) -> MemoryRecord:
-        """Keeps a file that `look_at` has looked at; the bytes first, so that no memory lacks its file."""
+        """Keeps a file that `look_at` has looked at; the bytes first, so that no memory lacks its file.
+
+        While the embedding model is out of reach it is found by words alone; `reembed` makes that good.
+        """
         if self.waiting:
             raise StorageFailed("memory_away")
         content = attachment.content
@@ -65,11 +73,18 @@ class Attaching(Engine):
             said=said,
             source=source or Source(),
         )
+        try:
+            vectors = await self.embed(search_keys(draft))
+        except ModelFailed as failure:
+            log.warning("a file is kept without vectors: %s", failure.code)
+            vectors = {}
         for _ in range(_TRIES):
             await self._storage.put_file(user, content.sha256, attachment.data)
-            (saved,) = await self.save(user, [draft])
+            (saved,) = await self.save(user, [draft], vectors=vectors)
             if content.sha256 in await self._storage.files(user):
                 break  # else another process was erasing this very file
+        if saved.outcome == "erased":  # it was, after this cycle began
+            await self._storage.drop_file(user, content.sha256)
         return saved.record
 
     async def file(self, user: str, id: str) -> bytes:

@@ -8,7 +8,7 @@ import json
 import logging
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any
 
@@ -35,7 +35,7 @@ def confine(seconds: int, memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
-def of_pdf(data: bytes, most_pages: int) -> tuple[Iterator[str], int]:
+def of_pdf(data: bytes, most_pages: int) -> tuple[Iterator[str | None], int]:
     """The texts of its pages; actions, scripts and attachments in it are not looked at."""
     from pypdf import PdfReader
 
@@ -45,7 +45,15 @@ def of_pdf(data: bytes, most_pages: int) -> tuple[Iterator[str], int]:
     pages = reader.pages
     if len(pages) > most_pages:
         raise Refused("file_unsafe")
-    return (page.extract_text() for page in pages), len(pages)
+    return map(text_of, pages), len(pages)
+
+
+def text_of(page: Any) -> str | None:
+    """The text of a page; None for one that is damaged: the others are still read."""
+    try:
+        return str(page.extract_text())
+    except Exception:  # noqa: BLE001  (whatever a damaged page makes the library raise)
+        return None
 
 
 def of_docx(data: bytes) -> Iterator[str]:
@@ -82,24 +90,26 @@ def blocks(container: Any) -> Iterator[str]:
             yield " | ".join(" ".join(blocks(cell)) for cell in cells.values())
 
 
-def gathered(parts: Iterator[str], most: int) -> tuple[str, bool]:
+def gathered(parts: Iterable[str | None], most: int) -> tuple[str, bool]:
     """The parts as lines up to `most` characters, and whether that is all."""
-    found, size = [], 0
+    found: list[str] = []
+    size, lost = 0, 0
     for part in parts:
+        lost += part is None
+        if part is None:
+            continue
         found.append(part)
         size += len(part) + 1
         if size > most + 1:
             return "\n".join(found)[:most], False
-    return "\n".join(found), True
+    if lost and not found:
+        raise Refused("file_unreadable")
+    return "\n".join(found), not lost
 
 
 def read(kind: str, data: bytes, most: int, most_pages: int) -> dict[str, Any]:
     """What is to be told of the document."""
-    pages = None
-    if kind == "pdf":
-        parts, pages = of_pdf(data, most_pages)
-    else:
-        parts = of_docx(data)
+    parts, pages = of_pdf(data, most_pages) if kind == "pdf" else (of_docx(data), None)
     text, complete = gathered(parts, most)
     return {"text": text, "complete": complete, "pages": pages}
 

@@ -46,8 +46,9 @@ def test_an_app_written_for_a_store() -> None:
 
 @pytest.mark.spec("BY-1", "BY-4", "BY-9")
 def test_the_memory_by_itself() -> None:
-    found, said, _, then, why, erased, left, *_ = run("memory.py").splitlines()
+    found, said, _, file, then, why, erased, left, *_ = run("memory.py").splitlines()
     assert "Lives in Lisbon" in found and "coriander" in said
+    assert "lease.txt: The rent is due on the fifth. (29 bytes)" in file
     assert "then: Lives in Lisbon; now: Lives in Porto" in then
     assert "'I moved to Lisbon', then ['save', 'update', 'undo']" in why
     assert "memories=1" in erased and left == "left of it: []"

@@ -59,6 +59,12 @@ def test_a_long_text_is_cut_and_says_so() -> None:
     assert (len(found.text), found.content.complete) == (100, False)
 
 
+def test_a_damaged_page_does_not_take_the_others_along() -> None:
+    data = pdf("um", "dois").replace(b"/Length", b"/Filter /Nothing /Length", 1)
+    found = look("a.pdf", data)
+    assert (found.text, found.content.complete) == ("dois", False)
+
+
 def test_scripts_of_a_pdf_are_ignored() -> None:
     data = pdf("Nota", extra="/OpenAction << /S /JavaScript /JS (app.alert\\(1\\)) >>")
     assert look("a.pdf", data).text == "Nota"

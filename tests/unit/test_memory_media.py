@@ -4,11 +4,13 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from support.attached import docx, pdf, png, refused
 from support.engines import memory as memory  # the fixture
 from support.memories import Clock, WordEmbedder, said, step
+from thoughtcycle.integrations.desk import Desk, Request
 from thoughtcycle.memory import portable_files
 from thoughtcycle.memory.backup import backup, restore
 from thoughtcycle.memory.doctor import flaws
@@ -16,7 +18,8 @@ from thoughtcycle.memory.masking import HIDDEN
 from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft, Source
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed
+from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.prompts.errors import InputRefused, ModelFailed, NotAllowed, StorageFailed
 
 pytestmark = pytest.mark.spec("LM-15")
 
@@ -191,3 +194,20 @@ async def test_backup_and_forgetting_take_files_with_them(tmp_path: Path) -> Non
     await restore(url, copy, replace=True)
     async with Memory.open(url, embeddings=None, clock=Clock()) as memory:
         assert await memory.file("ana", kept.id) == pdf("Contrato")
+
+
+class Down(WordEmbedder):
+    """An embedding model that is out of reach."""
+
+    async def aembed_documents(self, texts: list[str], /) -> list[list[float]]:
+        raise ModelFailed("model_down", cause="test")
+
+
+async def test_a_file_is_kept_by_its_words_while_the_embedding_model_is_away(tmp_path: Path) -> None:
+    async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=Down(), clock=Clock()) as memory:
+        kept = await memory.attach("ana", "contrato.txt", LEASE)
+        assert kept.vector_ids == ()
+        (hit,) = await memory.search("ana", "fiador", vector=np.empty(0, np.float32))
+        assert hit.shown.text.startswith("contrato.txt: O aluguel") and "fiador" in hit.shown.text
+        answer = await Desk("pt", Limits()).search(memory, Request("ana"), query="quem é o fiador?")
+        assert "Anselmo Tavares" in answer.text and answer.shown == (kept.id,)
