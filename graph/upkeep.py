@@ -51,9 +51,10 @@ async def put_forming(memory: Memory) -> None:
     for user in await memory.pending_users(limit=USERS):
         for cycle in await memory.pending_cycles(user, limit=1):
             job = new_job(FORM, cycle.id, user=user, due=queue.clock(), cycle=cycle.id)
-            if await queue.put(job):
-                continue
-            if any(dead.id == job.id for dead in await queue.listing([user], ["dead"])):
+            known = await queue.get(user, job.id)
+            if known is None:
+                await queue.put(job)
+            elif known.state == "dead":
                 await _leave_out(memory, cycle)
 
 
@@ -98,8 +99,7 @@ async def judge_again(memory: Memory, user: str) -> None:
     """
     for chat in await memory.conversation_memories(user, limit=CHATS):
         old = [one.cycle_id for one in chat.old_memory if one.pending_summarization]
-        known = [*await memory.cycles(user, old[:1]), *await memory.conversation(user, chat.chat_id)]
-        for cycle in known:
+        for cycle in await memory.cycles(user, [*old[:1], *chat.unjudged]):
             if cycle.formation == "done" and cycle.judgement is not None and cycle.judgement.pending:
                 await memory.form_cycle(
                     user,

@@ -88,18 +88,20 @@ def aged(
             entries[cycle] = old_cycle(given[cycle], limits)
     said = (given[cycle].judgement for cycle in dict.fromkeys((*places, *live)) if cycle in given)
     found = [datum for judgement in said if judgement for datum in judgement.critical]
+    recent = [given[cycle] for cycle in live[-window:] if cycle in given]
     changed = memory.model_copy(
         update={
             "old_memory": tuple(sorted(entries.values(), key=lambda one: places[one.cycle_id])),
             "periods": kept.periods,
             "ledger": kept.ledger,
             "critical_data": merged(kept.critical_data, found),
+            "unjudged": tuple(one.id for one in recent if one.judgement and one.judgement.pending),
             "head": live[-1] if live else None,
             "total_cycles": before + len(live),
             **_working(memory, live, before),
         }
     )
-    changed = counted(changed, [given[cycle] for cycle in live[-window:] if cycle in given])
+    changed = counted(changed, recent)
     return memory if changed == memory else changed.model_copy(update={"stuck": False, "updated_at": now})
 
 

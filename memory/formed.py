@@ -66,6 +66,8 @@ class ConversationMemory(Frozen):
     """The working summary: at most 80 tokens on goal, state and mood (HM-2)."""
     working_cycles: tuple[str, ...] = ()
     """The cycles since it was made."""
+    unjudged: tuple[str, ...] = ()
+    """Recent cycles whose judgement is still pending (CM-8); old ones say so themselves."""
     head: str | None = None
     """The last cycle that formation has taken in."""
     total_cycles: int = 0

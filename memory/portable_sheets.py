@@ -11,7 +11,7 @@ Line: TypeAlias = dict[str, Any]
 Record: TypeAlias = ConversationMemory | Profile | UserSettings
 
 _LISTS = ("old_memory", "periods", "ledger", "critical_data", "entries")
-_CYCLE, _CYCLES = ("cycle_id", "cycle", "head"), ("cycle_ids", "cycles", "working_cycles")
+_CYCLE, _CYCLES = ("cycle_id", "cycle", "head"), ("cycle_ids", "cycles", "working_cycles", "unjudged")
 
 
 def conversation_line(memory: ConversationMemory) -> Line:

@@ -38,6 +38,10 @@ class Queue:
             self.news.set()
         return added
 
+    async def get(self, user: str, id: str) -> Job | None:
+        """The user's job of this id, whatever its state; None when there is none."""
+        return await self._storage.job(user, id)
+
     async def claim(self, kinds: Collection[str]) -> Job | None:
         """A free job of one of these kinds, with a lease for the caller alone; None when there is none.
 

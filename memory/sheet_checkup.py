@@ -68,7 +68,8 @@ def cycles_of(record: object) -> set[str]:
     if isinstance(record, ConversationMemory):
         named = [one.cycle_id for one in record.old_memory] + [one.cycle_id for one in record.ledger]
         named += [one.cycle for one in record.critical_data]
-        named += [*record.working_cycles, *(id for one in record.periods for id in one.cycle_ids)]
+        named += [*record.working_cycles, *record.unjudged]
+        named += [id for one in record.periods for id in one.cycle_ids]
         return {*named, *([] if record.head is None else [record.head])}
     if isinstance(record, Profile):
         cycles = [id for one in record.entries for id in one.cycles]

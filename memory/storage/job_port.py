@@ -15,6 +15,10 @@ class JobStorage(ABC):
         """Stores a new job; False, and nothing changed, when its id is known."""
 
     @abstractmethod
+    async def job(self, user: str, id: str) -> Job | None:
+        """The user's job of this id, whatever its state."""
+
+    @abstractmethod
     async def free_jobs(self, now: datetime, kinds: Collection[str], *, limit: int) -> list[Job]:
         """Jobs of any user and of these kinds that may be claimed `now`, the longest free first."""
 

@@ -231,6 +231,9 @@ class MongoStorage(Storage):
     async def put_job(self, job: Job) -> bool:
         return await self._write(self._late(job.user, mongo_jobs.put(self._db, job)))
 
+    async def job(self, user: str, id: str) -> Job | None:
+        return await self._run(mongo_jobs.get(self._db, user, id))
+
     async def free_jobs(self, now: datetime, kinds: Collection[str], *, limit: int) -> list[Job]:
         return await self._run(mongo_jobs.free(self._db, now, kinds, limit))
 

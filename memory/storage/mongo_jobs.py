@@ -21,6 +21,12 @@ async def put(db: Database, job: Job) -> bool:
     return True
 
 
+async def get(db: Database, user: str, id: str) -> Job | None:
+    """See JobStorage.job."""
+    found = await db.jobs.find_one({"_id": escaped(id), "user_id": escaped(user)})
+    return None if found is None else _job(found)
+
+
 async def free(db: Database, now: datetime, kinds: Collection[str], limit: int) -> list[Job]:
     """See JobStorage.free_jobs."""
     query = {"free": {"$lte": now.timestamp()}, "kind": {"$in": escaped(list(kinds))}}

@@ -231,6 +231,9 @@ class SqliteStorage(OneThread, Storage):
     async def put_job(self, job: Job) -> bool:
         return await self._late(job.user, sqlite_jobs.put, job)
 
+    async def job(self, user: str, id: str) -> Job | None:
+        return await self._read(sqlite_jobs.get, user, id)
+
     async def free_jobs(self, now: datetime, kinds: Collection[str], *, limit: int) -> list[Job]:
         return await self._read(sqlite_jobs.free, now, kinds, limit)
 

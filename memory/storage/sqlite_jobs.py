@@ -18,6 +18,12 @@ def put(db: sqlite3.Connection, job: Job) -> bool:
     )
 
 
+def get(db: sqlite3.Connection, user: str, id: str) -> Job | None:
+    """See JobStorage.job."""
+    row = db.execute("SELECT document FROM jobs WHERE id = ? AND user = ?", (id, user)).fetchone()
+    return None if row is None else Job.model_validate_json(row[0])
+
+
 def free(db: sqlite3.Connection, now: datetime, kinds: Collection[str], limit: int) -> list[Job]:
     """See JobStorage.free_jobs."""
     rows = db.execute(

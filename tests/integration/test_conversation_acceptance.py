@@ -296,10 +296,12 @@ async def test_the_last_word_of_a_chat_is_understood_when_the_model_is_back(
         await heard(product.memory, GOAL[language])
         await product.understand()
         assert await product.memory.list("ana") == []
+        assert len((await product.memory.conversation_memory("ana", "t")).unjudged) == 1
         del model.refuses["judge"]
         clock.now += timedelta(days=1)
         await product.understand()
         assert [record.text for record in await product.memory.list("ana")] == ["GOAL FOUND"]
+        assert (await product.memory.conversation_memory("ana", "t")).unjudged == ()
         calls = model.calls
         clock.now += timedelta(days=1)
         await product.understand()

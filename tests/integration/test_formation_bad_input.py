@@ -230,6 +230,10 @@ async def test_a_cycle_over_which_workers_die_holds_up_nothing_and_can_be_retrie
             at = START + timedelta(hours=place)
             await memory.record_cycle("ana", "c", text, "Certo.", at=at, channel="test")
         await put_forming(memory)
+        job = await memory.queue.claim([FORM])
+        await put_forming(memory)  # as every worker does at each look
+        assert await memory.queue.listing(["ana"]) == [job], "it runs"
+        now[0] += timedelta(minutes=2)
         while await memory.queue.claim([FORM]):
             now[0] += timedelta(minutes=2)  # killed each time
         await create_worker(Services(memory, RuleMind())).drain()

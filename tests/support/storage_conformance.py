@@ -529,7 +529,8 @@ class StorageConformance:
         ]
         mine = claimed(job, START, timedelta(minutes=1))
         assert [await storage.change_job(job, mine), await storage.change_job(job, mine)] == [True, False]
-        assert await storage.jobs(["ana"], ["running"]) == [mine]
+        assert await storage.jobs(["ana"], ["running"]) == [mine] == [await storage.job("ana", job.id)]
+        assert [await storage.job("bia", job.id), await storage.job("ana", "nobody")] == [None, None]
         assert not await storage.change_job(mine.model_copy(update={"user": "bia"}), None)
         assert await storage.change_job(mine, None)
         assert not await storage.change_job(mine, None)
