@@ -1,6 +1,7 @@
 """Failures as answers: one clear line in the caller's language, and nothing of what lies behind it."""
 
 import logging
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -90,6 +91,9 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> JSONResponse:
+        if not _ours(request) and error.detail != HTTPStatus(error.status_code).phrase:
+            told = {"detail": error.detail}
+            return JSONResponse(told, status_code=error.status_code, headers=error.headers)
         section = f"http.{error.status_code}"
         words = texts(language_of(request), "errors")
         message = words[section] if section in words else words["internal"]
@@ -99,6 +103,12 @@ def install(app: FastAPI) -> None:
     async def unknown(request: Request, error: Exception) -> JSONResponse:
         log.error("%s %s failed: %s", request.method, request.url.path, type(error).__name__)
         return _answer(failure(error, request), 500)
+
+
+def _ours(request: Request) -> bool:
+    """Whether a route of ours answers: LangGraph's, if they are beside them, say themselves what is wrong."""
+    endpoint = request.scope.get("endpoint")
+    return endpoint is None or str(getattr(endpoint, "__module__", "")).startswith("thoughtcycle.")
 
 
 def _answer(told: Failure, status: int, headers: Any = None) -> JSONResponse:

@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 
 from thoughtcycle.graph.settings import Settings
 from thoughtcycle.prompts.errors import NotAuthenticated
-from thoughtcycle.web.auth import Authenticator, Caller, status_of
+from thoughtcycle.web.auth import Authenticator, Caller, nobody_else, status_of
 from thoughtcycle.web.limits import Buckets, Budget, place_of
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -35,15 +35,21 @@ class Gate:
             Budget(web.tokens_per_day),
         )
 
-    async def admit(self, headers: Mapping[str, str], peer: str | None) -> Caller:
-        """Who is calling; NotAuthenticated, or TooMuch for one who calls or guesses too often.
+    async def admit(
+        self,
+        headers: Mapping[str, str],
+        peer: str | None,
+        *,
+        friendly: Callable[[str], bool] = nobody_else,
+    ) -> Caller:
+        """Who is calling (see Authenticator.caller); TooMuch for one who calls or guesses too often.
 
         Who failed too often from an address waits before being looked at again. The user of a server
         without authentication is alone, and not counted.
         """
         self.attempts.check(place_of(peer))
         try:
-            caller = await self.authenticator.caller(headers, peer)
+            caller = await self.authenticator.caller(headers, peer, friendly=friendly)
         except NotAuthenticated as refusal:
             if status_of(refusal) == 401:
                 self.attempts.take(place_of(peer))

@@ -7,12 +7,14 @@ from urllib.parse import quote
 from dotenv import load_dotenv
 from langgraph_sdk import Auth
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 
 from thoughtcycle.graph.resources import hold
 from thoughtcycle.graph.settings import load_settings
 from thoughtcycle.memory.words import digest
-from thoughtcycle.prompts.errors import NotAllowed, NotAuthenticated
-from thoughtcycle.web.auth import Authenticator, status_of
+from thoughtcycle.prompts.errors import NotAllowed, NotAuthenticated, TooMuch
+from thoughtcycle.web.auth import status_of
+from thoughtcycle.web.gate import Gate
 from thoughtcycle.web.origins import is_studio
 
 OWNER = "owner"
@@ -23,7 +25,7 @@ Context = Auth.types.AuthContext
 Filter = dict[str, str]
 
 
-def create_auth(authenticator: Authenticator) -> Auth:
+def create_auth(gate: Gate) -> Auth:
     """Authentication and ownership for LangGraph's servers.
 
     Without authentication there is no identity, and a run's user is the deployment's or the one that the
@@ -35,22 +37,25 @@ def create_auth(authenticator: Authenticator) -> Auth:
     async def authenticate(headers: dict[bytes, bytes], scope: dict[str, Any]) -> dict[str, str]:
         client = scope.get("client")
         try:
-            caller = await authenticator.caller(
+            caller = await gate.admit(
                 Headers(raw=list(headers.items())), client[0] if client else None, friendly=is_studio
             )
+        except TooMuch as refusal:
+            wait = {"retry-after": str(refusal.values["seconds"])}
+            raise HTTPException(429, str(refusal), wait) from None
         except NotAuthenticated as refusal:
             # whatever is neither of these two would be answered as a fault of ours
             status = 403 if status_of(refusal) == 403 else 401
             raise Auth.exceptions.HTTPException(status_code=status, detail=str(refusal)) from None
-        return {"identity": caller.user if authenticator.on else ""}
+        return {"identity": caller.user if gate.authenticator.on else ""}
 
     @auth.on
     async def nothing_else(ctx: Context, value: Any) -> bool:
-        return not authenticator.on
+        return not gate.authenticator.on
 
     @auth.on(resources=["threads", "crons"])
     async def own(ctx: Context, value: dict[str, Any]) -> Filter | None:
-        if not authenticator.on:
+        if not gate.authenticator.on:
             return None
         if ctx.action in ("create", "create_run", "update") and isinstance(
             value.get("metadata"), MutableMapping
@@ -70,7 +75,7 @@ def create_auth(authenticator: Authenticator) -> Auth:
 
     @auth.on.store()
     async def own_namespace(ctx: Context, value: dict[str, Any]) -> bool:
-        if not authenticator.on:
+        if not gate.authenticator.on:
             return True
         own = store_namespace(ctx.user.identity)
         namespace = tuple(value.get("namespace") or ())
@@ -104,4 +109,4 @@ async def check_unclaimed(user: str, thread: str) -> None:
 
 
 load_dotenv(".env")
-auth = create_auth(Authenticator.of(load_settings()))
+auth = create_auth(Gate.of(load_settings()))

@@ -13,9 +13,10 @@ import pytest
 
 from support.callers import AUDIENCE, ISSUER, KEYS, SECRET, auth, token, unsigned
 from support.dev_server import dev_server
-from thoughtcycle.graph.auth_settings import new_key
+from thoughtcycle.graph.auth_settings import digest_of, new_key
 from thoughtcycle.memory.memory import Memory
 
+BUSY = new_key()
 THREAD, RUN, CRON = "{thread}", "{run}", "{cron}"
 
 
@@ -41,7 +42,8 @@ def server(db: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
         "THOUGHTCYCLE_AUTH__SECRET": SECRET,
         "THOUGHTCYCLE_AUTH__ISSUER": ISSUER,
         "THOUGHTCYCLE_AUTH__AUDIENCE": AUDIENCE,
-        "THOUGHTCYCLE_AUTH__API_KEYS": keys,
+        "THOUGHTCYCLE_AUTH__API_KEYS": f"{keys},busy:{digest_of(BUSY)}",
+        "THOUGHTCYCLE_WEB__REQUESTS_PER_MINUTE": "120",
     }
     folder = tmp_path_factory.mktemp("server")
     with dev_server(folder, environment) as url:
@@ -204,6 +206,15 @@ def test_a_new_thread_with_an_id_of_ones_own(bob: httpx.Client) -> None:
     said = {"assistant_id": "thought_cycle", "input": human("Oi!"), "if_not_exists": "create"}
     assert bob.post(f"/threads/{thread}/runs/wait", json=said).status_code == 200
     assert bob.get(f"/threads/{thread}").status_code == 200
+    missing = bob.get(f"/threads/{uuid4()}")  # in LangGraph's own words, though our app stands around it
+    assert missing.status_code == 404 and missing.json()["detail"].startswith("Thread with ID")
+
+
+def test_who_asks_too_often_waits(server: Server) -> None:
+    with client(server.url, **{"x-api-key": BUSY}) as busy:
+        answers = [busy.post("/threads/search", json={}) for _ in range(130)]
+    assert {answer.status_code for answer in answers} == {200, 429}
+    assert int(answers[-1].headers["retry-after"]) > 0 and "too often" in answers[-1].text
 
 
 def test_no_blocking_call_and_no_secret_in_the_log(server: Server) -> None:
