@@ -12,7 +12,7 @@ from thoughtcycle.memory.searching import as_found
 from thoughtcycle.nodes.actions.memory_save import Binding, said, usable
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.run import found
-from thoughtcycle.prompts.errors import StorageFailed, ThoughtcycleError
+from thoughtcycle.prompts.errors import StorageFailed, ThoughtcycleError, for_strangers
 from thoughtcycle.prompts.loader import Language, texts
 
 SHORT, LONGEST = 8, 400
@@ -68,12 +68,10 @@ class Desk:
         """What `act` answers; raises Refused for every failure that a person can read."""
         try:
             return await act(memory, request, **given)
-        except StorageFailed as failure:
-            memory.lost(failure)
-            known = failure if failure.code == "memory_later" else StorageFailed("memory_away")
-            raise Refused(known.text(self._language)) from failure  # others name the database
         except ThoughtcycleError as failure:
-            raise Refused(failure.text(self._language)) from failure
+            away = isinstance(failure, StorageFailed) and memory.lost(failure)
+            known = StorageFailed("memory_away") if away else for_strangers(failure)
+            raise Refused(known.text(self._language)) from failure
 
     async def search(self, memory: Memory, request: Request, *, query: str) -> Answer:
         """The memories that speak of `query`, by words alone without the embedding model."""
