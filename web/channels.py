@@ -68,13 +68,11 @@ async def check_signature(request: Request) -> None:
     """NotAuthenticated('channel_signature'), whichever of channel, time and signature is wrong."""
     serving: Serving = request.app.state.serving
     gate: Gate = serving.gate
-    place = place_of(request.client.host if request.client else None)
-    gate.attempts.check(place)
     known = serving.settings.channels.get(request.path_params["name"])
     secret = known.secret.get_secret_value().encode() if known is not None else None
     stamp, signature = (request.headers.get(name, "") for name in ("x-timestamp", "x-signature"))
     if not verified(secret, stamp, signature, await request.body(), serving.clock()):
-        gate.attempts.take(place)
+        gate.attempts.take(place_of(request.client.host if request.client else None))
         raise NotAuthenticated("channel_signature")
 
 

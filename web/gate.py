@@ -44,10 +44,9 @@ class Gate:
     ) -> Caller:
         """Who is calling (see Authenticator.caller); TooMuch for one who calls or guesses too often.
 
-        Who failed too often from an address waits before being looked at again. The user of a server
-        without authentication is alone, and not counted.
+        Failures are counted by address; a good proof from there is good all the same, because behind a proxy
+        many share one. The user of a server without authentication is alone, and not counted.
         """
-        self.attempts.check(place_of(peer))
         try:
             caller = await self.authenticator.caller(headers, peer, friendly=friendly)
         except NotAuthenticated as refusal:

@@ -167,6 +167,7 @@ async def test_too_many_requests_and_guesses(tmp_path: Path) -> None:
         assert (await client.post(stop, headers={"x-api-key": KEYS["bob"]})).status_code == 200
         guesses = [await client.post(stop, headers={"x-api-key": new_key()}) for _ in range(3)]
         assert [answer.status_code for answer in guesses] == [401, 429, 429]
+        assert (await client.post(stop, headers={"x-api-key": KEYS["bob"]})).status_code == 200
 
 
 async def test_the_tokens_of_a_day_are_counted(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
