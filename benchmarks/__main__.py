@@ -17,6 +17,7 @@ from benchmarks import (
     garden,
     growth,
     memories,
+    page,
     peers,
     turn,
     web,
@@ -34,6 +35,7 @@ ALL: dict[str, Callable[[], str]] = {
     "formation": lambda: asyncio.run(formation.run()),
     "garden": lambda: asyncio.run(garden.run()),
     "memories": lambda: asyncio.run(memories.run()),
+    "page": page.run,
     "peers": peers.run,
     "web": web.run,
 }

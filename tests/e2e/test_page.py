@@ -15,7 +15,7 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>bold</b>"
 PICTURES = os.environ.get("PAGE_PICTURES")
 """Set: README's pictures are made anew."""
 DOCS = Path(__file__).parents[2] / "docs"
-PATHS = ("/", "/memories", "/conversations", "/profile", "/figures", "/jobs", "/settings", "/account")
+PATHS = ("/", "/memories", "/conversations", "/profile", "/metrics", "/jobs", "/settings", "/account")
 
 
 def answered(request: Recorded) -> Reply | str:
@@ -173,7 +173,7 @@ def test_a_memory_is_found_corrected_brought_back_and_erased(ana: Tab, home: Sit
     page.get_by_label("Search").fill("cello")
     rows = page.locator("#list > li")
     expect(rows).to_have_count(1)
-    rows.locator("a.what").click()
+    rows.locator("a").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("svg.curve polyline")).to_have_count(2)
     dialog.get_by_text("Correct", exact=True).click()
@@ -235,7 +235,7 @@ def test_html_in_a_memory_is_text(browser: Browser, home: Site) -> None:
     with tab(browser, home, "html") as opened:
         page = opened.page
         page.goto(f"{home.url}/memories")
-        row = page.locator("#list a.what")
+        row = page.locator("#list a")
         expect(row).to_have_text(HOSTILE)
         row.click()
         expect(page.get_by_role("dialog").locator("p.text")).to_have_text(HOSTILE)
@@ -256,7 +256,7 @@ def test_the_keyboard_is_enough(ana: Tab, home: Site) -> None:
     expect(page.get_by_text("Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
-    link = page.locator("#list a.what")
+    link = page.locator("#list a")
     for _ in range(20):
         page.keyboard.press("Tab")
         if link.evaluate("node => node === document.activeElement"):

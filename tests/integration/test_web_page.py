@@ -274,8 +274,8 @@ async def test_the_other_pages_show_what_is_kept(tmp_path: Path) -> None:
             ("/conversations/c", "Meu nome é Pedro"),
             ("/profile", "Profile"),
             ("/settings", "America/Sao_Paulo"),
-            ("/figures", "/figures/measured"),
-            ("/figures/measured", "<rect"),
+            ("/metrics", "/metrics/figures"),
+            ("/metrics/figures", "<rect"),
             ("/jobs", "failed for good"),
             ("/account", "/api/export"),
         ):

@@ -76,13 +76,13 @@ async def retry(reader: Reader, id: str, memory: Engine) -> HTMLResponse:
     return reader.html("parts/jobs.html", jobs=await memory.queue.listing([reader.user]))
 
 
-@router.get("/figures")
+@router.get("/metrics")
 async def metrics(reader: Reader) -> HTMLResponse:
     """The page; the figures come after it, because they take a while."""
     return reader.html("metrics.html")
 
 
-@router.get("/figures/measured")
+@router.get("/metrics/figures")
 async def figures(reader: Reader, memory: Engine) -> HTMLResponse:
     """How well the memory serves (LM-14), as plots and table."""
     found = await stored_metrics(memory, reader.user)
