@@ -147,6 +147,17 @@ def test_incognito_leaves_nothing(ana: Tab, home: Site) -> None:
     assert "Nobody may know" not in page.content()
 
 
+def test_a_file_is_kept(ana: Tab, home: Site) -> None:
+    page = ana.page
+    page.goto(home.url)
+    page.locator("#file").set_input_files(
+        {"name": "boat.txt", "mimeType": "text/plain", "buffer": b"The boat is called Jangada."}
+    )
+    expect(page.locator(".attached")).to_contain_text("Kept")
+    page.goto(f"{home.url}/memories?q=Jangada")
+    expect(page.locator("#list a")).to_contain_text("boat.txt")
+
+
 def test_chats_are_renamed_and_deleted(ana: Tab, home: Site) -> None:
     page = ana.page
     page.goto(home.url)

@@ -286,6 +286,12 @@ async def test_the_other_pages_show_what_is_kept(tmp_path: Path) -> None:
         assert "waiting" in (await client.post("/jobs/j1/retry", headers=HTMX)).text
         assert (await client.post("/jobs/j2/retry", headers=HTMX)).headers["hx-retarget"] == "#toast"
         assert (await client.get("/conversations/none")).status_code == 404
+        coded = (await client.post("/account/links/code", headers=HTMX)).text
+        code = coded.partition("<code>link ")[2].partition("<")[0]
+        await memory.link_channel("sms", "+55 81 1", code)
+        linked = {"channel": "sms", "sender": "+55 81 1"}
+        assert "+55 81 1" in (await client.get("/account")).text
+        assert "+55 81 1" not in (await client.post("/account/links/end", data=linked, headers=HTMX)).text
 
 
 async def test_settings_are_kept_and_the_page_speaks_the_users_language(tmp_path: Path) -> None:

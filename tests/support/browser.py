@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from support.command import CLEAN, PYTHON
 from support.fake_openai import FakeOpenAI
@@ -20,6 +20,8 @@ from thoughtcycle.graph.auth_settings import digest_of, new_key
 from thoughtcycle.web.auth import COOKIE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PATIENCE = 30_000
+"""Milliseconds after which something does not come any more, on a busy machine too."""
 USERS = ("ana", "bob", "eva", "html", "many")
 
 
@@ -30,6 +32,7 @@ def chromium() -> Iterator[Browser]:
         if os.environ.get("CI") or os.environ.get("REQUIRE_CHROMIUM"):
             pytest.fail("Chromium is missing: apt-get install chromium")
         pytest.skip("Chromium is missing")
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
@@ -115,7 +118,7 @@ def tab(browser: Browser, site: Site, user: str | None, **options: Any) -> Itera
     context = browser.new_context(
         **{"locale": "en-GB", "viewport": {"width": 1280, "height": 800}, **options}
     )
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE)
     if user is not None:
         context.add_cookies([{"name": COOKIE, "value": site.keys[user], "url": site.url}])
     opened = Tab(context.new_page(), context)

@@ -104,7 +104,29 @@ def _line(one: Metric, words: Any) -> tuple[str, str, int, str]:
 async def account(reader: Reader, memory: Engine) -> HTMLResponse:
     """How much is kept, the way to take it along, and the way to have it forgotten."""
     census = await memory.stats(reader.user)
-    return reader.html("account.html", census=census, memories=sum(census.memories.values()))
+    links = await memory.channel_links(reader.user)
+    return reader.html(
+        "account.html", census=census, memories=sum(census.memories.values()), links=links, code=""
+    )
+
+
+@router.post("/account/links/code")
+async def link_code(reader: Reader, memory: Engine) -> HTMLResponse:
+    """A code by which a messaging channel becomes this user's (LM-13)."""
+    code = await memory.link_code(reader.user)
+    return reader.html("parts/links.html", links=await memory.channel_links(reader.user), code=code)
+
+
+@router.post("/account/links/end")
+async def unlink(
+    reader: Reader,
+    memory: Engine,
+    channel: Annotated[str, Form(max_length=100)] = "",
+    sender: Annotated[str, Form(max_length=300)] = "",
+) -> HTMLResponse:
+    """Ends what a code began: the sender on that channel is nobody again."""
+    await memory.unlink_channel(reader.user, channel, sender)
+    return reader.html("parts/links.html", links=await memory.channel_links(reader.user), code="")
 
 
 @router.post("/account/forget")

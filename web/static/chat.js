@@ -27,7 +27,7 @@ function atEnd() {
 }
 
 function toEnd() {
-  log.querySelector(".exchange:last-of-type")?.scrollIntoView({ block: "end" });
+  log.querySelector("article:last-of-type")?.scrollIntoView({ block: "end" });
 }
 
 function grow(area) {
@@ -154,6 +154,28 @@ box.addEventListener("keydown", (event) => {
   composer.requestSubmit();
 });
 
+// Files become memories at once; the next message may speak of them.
+const file = document.querySelector("#file");
+file.addEventListener("change", async () => {
+  for (const one of file.files) {
+    const exchange = added(one.name, "");
+    exchange.className = "attached";
+    exchange.querySelector(".edit").remove();
+    const body = new FormData();
+    body.append("file", one);
+    const answer = await fetch("/api/memories/files", { method: "POST", body }).catch(() => null);
+    if (answer?.ok) exchange.append(note("soft", file.dataset.kept));
+    else failed(exchange, answer ? (await answer.json()).message : composer.dataset.failed);
+    toEnd();
+  }
+  file.value = "";
+  box.focus();
+});
+
+incognito?.addEventListener("change", () => {
+  file.disabled = incognito.checked; // a file is kept, and here nothing shall be
+});
+
 stop.addEventListener("click", async () => {
   stop.disabled = stopped = true;
   await fetch(`${place}/stop`, { method: "POST" });
@@ -162,7 +184,7 @@ stop.addEventListener("click", async () => {
 });
 
 again.addEventListener("click", () => {
-  const last = log.querySelector(".exchange:last-of-type");
+  const last = [...log.querySelectorAll(".exchange")].at(-1);
   if (!running && last) turn(last, "/regenerate", manner(), () => emptied(last));
 });
 
