@@ -16,6 +16,9 @@ PAUSE_SECONDS = 2.0
 MOST = 10_000
 """Memories whose counts may wait, of all users together; while the database is away, more are not counted."""
 
+_Count = tuple[int, datetime]
+"""An Access before it is stored: a search makes one for each memory that it finds."""
+
 _COUNTS = 20_000
 """Counts that are kept at hand, of all users together."""
 
@@ -25,7 +28,7 @@ class AccessCounter:
 
     def __init__(self, storage: Storage, *, pause: float = PAUSE_SECONDS, most: int = MOST) -> None:
         self._storage, self._pause, self._most = storage, pause, most
-        self._waiting: dict[str, dict[str, Access]] = {}
+        self._waiting: dict[str, dict[str, _Count]] = {}
         self._counts: dict[tuple[str, str], int] = {}
         """Read lately, and counted on."""
         self._task: asyncio.Task[None] | None = None
@@ -39,7 +42,7 @@ class AccessCounter:
         new = [id for id in ids if room or id in known]
         if not new:
             return
-        self._add(user, dict.fromkeys(new, Access(count=1, last=at)))
+        self._add(user, dict.fromkeys(new, (1, at)))
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._behind())
 
@@ -57,7 +60,8 @@ class AccessCounter:
         async with self._lock:
             found = await self._storage.accesses(user, ids)
             waiting = self._waiting.get(user, {})
-            return found | {id: _sum(found.get(id), waiting[id]) for id in ids if id in waiting}
+            both = {id: _sum(_counted(found.get(id)), waiting[id]) for id in ids if id in waiting}
+            return found | _accesses(both)
 
     async def flush(self) -> bool:
         """Writes what waits; False when the database refused some, which is logged and waits on."""
@@ -66,7 +70,7 @@ class AccessCounter:
             done = True
             for user, counts in taken.items():
                 try:
-                    await self._storage.touch(user, counts)
+                    await self._storage.touch(user, _accesses(counts))
                 except StorageFailed as failure:
                     log.warning("the access counts of %d memories wait: %s", len(counts), failure.code)
                     self._add(user, counts)
@@ -89,13 +93,19 @@ class AccessCounter:
                 if not await self.flush():
                     return
 
-    def _add(self, user: str, counts: Mapping[str, Access]) -> None:
+    def _add(self, user: str, counts: Mapping[str, _Count]) -> None:
         waiting = self._waiting.setdefault(user, {})
         waiting.update({id: _sum(waiting.get(id), access) for id, access in counts.items()})
 
 
-def _sum(known: Access | None, more: Access) -> Access:
+def _sum(known: _Count | None, more: _Count) -> _Count:
     """Both counts together, and the later of the two times."""
-    if known is None:
-        return more
-    return Access(count=known.count + more.count, last=max(known.last, more.last))
+    return more if known is None else (known[0] + more[0], max(known[1], more[1]))
+
+
+def _counted(known: Access | None) -> _Count | None:
+    return None if known is None else (known.count, known.last)
+
+
+def _accesses(counts: Mapping[str, _Count]) -> dict[str, Access]:
+    return {id: Access(count=count, last=last) for id, (count, last) in counts.items()}

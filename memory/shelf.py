@@ -75,7 +75,9 @@ class Shelf(ABC, Generic[Index]):
 
         Whoever is interrupted leaves its index behind: a thread may still be working on it.
         """
-        slot = self._slots.setdefault(user, _Slot(self._fresh()))
+        slot = self._slots.get(user)
+        if slot is None:
+            slot = self._slots[user] = _Slot(self._fresh())
         self._slots.move_to_end(user)
         async with slot.lock:
             try:

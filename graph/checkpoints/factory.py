@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import aiosqlite
 
 from thoughtcycle.graph.checkpoints.retention import KEEP_TURNS
-from thoughtcycle.graph.checkpoints.sqlite import Connection, SqliteSaver
+from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
+from thoughtcycle.graph.checkpoints.sqlite_connection import Connection
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.url import parse_url
 from thoughtcycle.memory.storage.wal import use_wal

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -32,6 +31,7 @@ from thoughtcycle.graph.checkpoints.retention import (
     may_begin_turn,
     superseded,
 )
+from thoughtcycle.graph.checkpoints.sqlite_connection import AT_ONCE, marks, together
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.nodes.redaction import MaskOf, masked_tuple, redacted, redacted_checkpoint
@@ -56,12 +56,16 @@ _INDEXES = (
 _PUT = """
 INSERT OR REPLACE INTO checkpoints
     (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, owner)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+VALUES {rows}
 """
 _PUT_WRITE = """
 INSERT OR {what} INTO writes
     (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES {{rows}}
+"""
+# The sub-select has SQLite look each row up by its key, and not read the table.
+DELETE = """
+DELETE FROM {table} WHERE (thread_id, checkpoint_ns, checkpoint_id) IN (SELECT * FROM (VALUES {{rows}}))
 """
 _ROWS = """
 SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, source, step
@@ -83,21 +87,6 @@ _STORED_WRITES = "SELECT type, value, channel, rowid FROM writes WHERE thread_id
 _REDACT = "UPDATE checkpoints SET type = ?, checkpoint = ? WHERE rowid = ? AND checkpoint = ?"
 _REDACT_WRITE = "UPDATE writes SET type = ?, value = ? WHERE rowid = ? AND value = ?"
 _OF_RUN = "(SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE run_id = ?)"
-
-
-class Connection(sqlite3.Connection):
-    """One in which an `executemany` outside a transaction is one.
-
-    It begins and ends on the connection's own thread: the file's only write lock, which the memory needs
-    too, is not held while the event loop is busy with something else.
-    """
-
-    def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
-        if self.in_transaction:
-            return super().executemany(sql, parameters)
-        with self:
-            self.execute("BEGIN IMMEDIATE")
-            return super().executemany(sql, parameters)
 
 
 HASTY_MILLISECONDS = 100
@@ -337,11 +326,16 @@ class SqliteSaver(AsyncSqliteSaver):
                     raise
 
     async def _write(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """One statement for each row, all or none, in one call of the connection's thread."""
+        """What `sql` does with one row with all of them or none, in one call of the connection's thread."""
+        if not rows:
+            return
         async with self.lock:
             try:
                 with translated(self.place):
-                    await self.conn.executemany(sql, rows)
+                    if "{rows}" in sql and len(rows) <= AT_ONCE:
+                        await self.conn.execute(*together(sql, rows))
+                    else:
+                        await self.conn.executemany(sql.format(rows=marks(rows[0])), rows)
             except StorageFailed as failure:
                 if failure.code == "storage_locked" and self._patience is None:
                     await self._hurry()
@@ -365,12 +359,9 @@ class SqliteSaver(AsyncSqliteSaver):
 
     async def _delete(self, thread: str, keys: Iterable[Key]) -> None:
         rows = [(thread, *key) for key in keys]
-        if not rows:
-            return
-        for table in _TABLES:
-            await self.conn.executemany(
-                f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?", rows
-            )
+        for start in range(0, len(rows), AT_ONCE):
+            for table in _TABLES:
+                await self.conn.execute(*together(DELETE.format(table=table), rows[start : start + AT_ONCE]))
 
     def _wait(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs `work` on the saver's loop; RuntimeError instead of a deadlock when called on that loop."""

@@ -43,6 +43,7 @@ from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
 from thoughtcycle.memory.storage.sqlite_thread import BUSY_SECONDS, OneThread, connect
 from thoughtcycle.memory.storage.sqlite_watch import Watch
 from thoughtcycle.memory.storage.standing import Asked, Standing
+from thoughtcycle.memory.storage.write_turn import Connection
 from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.prompts.errors import NotAllowed
 
@@ -54,7 +55,7 @@ class SqliteStorage(OneThread, Storage):
     """Keeps everything in one file (WAL), beside the tables of whoever else uses that file."""
 
     def __init__(
-        self, connection: sqlite3.Connection, watch: Watch, executor: ThreadPoolExecutor, place: str
+        self, connection: Connection, watch: Watch, executor: ThreadPoolExecutor, place: str
     ) -> None:
         """As OneThread; `watch` belongs to the event loop's thread."""
         super().__init__(connection, executor, place)

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -12,6 +13,7 @@ from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.forgetting import Epochs
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
 from thoughtcycle.memory.storage.wal import use_wal
+from thoughtcycle.memory.storage.write_turn import Connection
 from thoughtcycle.prompts.errors import InputRefused
 
 BUSY_SECONDS = 5.0
@@ -32,7 +34,7 @@ Reading = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 class OneThread:
     """Takes an open connection that belongs to the one thread of `executor`. For one event loop."""
 
-    def __init__(self, connection: sqlite3.Connection, executor: ThreadPoolExecutor, place: str) -> None:
+    def __init__(self, connection: Connection, executor: ThreadPoolExecutor, place: str) -> None:
         """`place` names the database in messages."""
         self._connection = connection
         self._executor = executor
@@ -100,7 +102,7 @@ class OneThread:
         return await loop.run_in_executor(self._executor, self._transaction, mode, work)
 
     def _transaction(self, mode: str, work: Callable[[], T]) -> T:
-        with translated(self._place):
+        with translated(self._place), self._connection.turn() if mode == "IMMEDIATE" else nullcontext():
             try:
                 self._connection.execute(f"BEGIN {mode}")
                 result = work()
@@ -113,11 +115,11 @@ class OneThread:
             return result
 
 
-def connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
+def connect(path: Path, busy_seconds: float) -> Connection:
     """An open connection with the tables in place."""
     with translated(str(path)):
         path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
+        connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, factory=Connection)
         try:
             check_version(connection, str(path))
             use_wal(connection)

@@ -5,7 +5,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from thoughtcycle.prompts.loader import Language, word_lists
 
@@ -94,6 +94,7 @@ def _respell_short(token: str, language: Language) -> str | None:
     return _respell(token, language)
 
 
+@lru_cache(maxsize=16)  # every step of a turn reads the same message
 def fold(text: str, language: Language, limit: int = LIMIT) -> Folded:
     """Folds the first `limit` characters of `text`: one space for a run, known misspellings put right.
 

@@ -23,7 +23,8 @@ from support.mongo import with_database
 from support.talking import Saver, say, stored, talk, thread, words
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
-from thoughtcycle.graph.checkpoints.sqlite import Connection, SqliteSaver
+from thoughtcycle.graph.checkpoints.sqlite import DELETE, SqliteSaver
+from thoughtcycle.graph.checkpoints.sqlite_connection import AT_ONCE, Connection, together
 from thoughtcycle.prompts.errors import InputRefused, StorageFailed
 
 _WRITER = """
@@ -101,6 +102,25 @@ async def test_a_run_is_found_by_index(tmp_path: Path) -> None:
         ]:
             plan = str([row[3] for row in await saver.conn.execute_fetchall(f"EXPLAIN QUERY PLAN {sql}")])
             assert index in plan
+
+
+@pytest.mark.parametrize("count", [0, 1, AT_ONCE, AT_ONCE + 1])
+async def test_all_writes_of_a_task_are_kept(tmp_path: Path, count: int) -> None:
+    async with open_checkpointer(f"sqlite:///{tmp_path}/thoughts.db") as saver:
+        put = await saver.aput(generate_config(), generate_checkpoint(), generate_metadata(), {})
+        await saver.aput_writes(put, [(f"channel {number}", number) for number in range(count)], "task")
+        found = await saver.aget_tuple(put)
+        assert found is not None
+        assert sorted(value for _, _, value in found.pending_writes or ()) == [*range(count)]
+
+
+@pytest.mark.parametrize("table", ["checkpoints", "writes"])
+async def test_what_is_deleted_is_found_by_its_key(tmp_path: Path, table: str) -> None:
+    async with open_checkpointer(f"sqlite:///{tmp_path}/thoughts.db") as saver:
+        assert isinstance(saver, SqliteSaver)
+        sql, values = together(DELETE.format(table=table), [("t", "", "1"), ("t", "", "2")])
+        plan = await saver.conn.execute_fetchall(f"EXPLAIN QUERY PLAN {sql}", values)
+        assert "thread_id=? AND checkpoint_ns=? AND checkpoint_id=?" in str([row[3] for row in plan])
 
 
 async def test_what_a_turn_said_is_not_in_the_file_after_its_checkpoints_are_gone(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -11,6 +12,7 @@ from support.blocking import no_blocking
 from support.memories import record
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.storage.sqlite import SqliteStorage
+from thoughtcycle.memory.storage.write_turn import Connection
 from thoughtcycle.prompts.errors import InputRefused
 
 LONELY = "\udc80"
@@ -84,3 +86,24 @@ async def test_a_glimpse_waits_for_no_lock(tmp_path: Path) -> None:
         assert storage.glimpse(LONELY) is None
         with no_blocking():
             assert storage.glimpse("ana") is None
+
+
+def test_writers_of_one_process_take_turns(tmp_path: Path) -> None:
+    order = []
+    one, two = (
+        sqlite3.connect(tmp_path / "m.db", factory=Connection, check_same_thread=False) for _ in range(2)
+    )
+    with closing(one), closing(two):
+
+        def write() -> None:
+            with two.turn():
+                order.append("two")
+
+        with one.turn():
+            other = Thread(target=write)
+            other.start()
+            order.append("one")
+        other.join()
+        with one.turn(), two.turn():  # who waits too long goes on, and SQLite decides
+            order.append("both")
+    assert order == ["one", "two", "both"]
