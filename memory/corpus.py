@@ -86,7 +86,7 @@ class _Near:
     mean: float
 
 
-_FAR = _Near(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int16), 0.0)
+_FAR = _Near(np.empty(0, np.int64), np.empty(0, np.float64), np.empty(0, np.int16), 0.0)
 
 
 class Corpus:
@@ -227,17 +227,20 @@ class Corpus:
         among = self._facets.among(filters)
         words = self._postings.search(query, among, most=max(_NEAREST, limit))
         near = self._nearest(vector, among, words.documents, max(_NEAREST, 2 * limit))
-        there = np.zeros(len(self._ids), np.bool_)
-        there[near.slots] = there[words.documents] = True
-        slots = np.flatnonzero(there)
-        cosines, share, coverage = np.full(len(slots), np.nan), np.zeros(len(slots)), np.zeros(len(slots))
-        places = np.full(len(slots), _FAR_OFF)
-        at = np.searchsorted(slots, near.slots)
-        cosines[at], places[at] = near.cosines, near.places
-        at = np.searchsorted(slots, words.documents)
+        slots, cosines, places = near.slots, near.cosines, near.places
+        where = np.full(len(self._ids), -1)
+        where[slots] = np.arange(len(slots))
+        at = where.take(words.documents)
+        if (alone := at < 0).any():  # they have no vector
+            more = words.documents[alone]
+            at[alone] = np.arange(len(slots), len(slots) + len(more))
+            slots = np.concatenate((slots, more))
+            cosines = np.concatenate((cosines, np.full(len(more), np.nan)))
+            places = np.concatenate((places, np.full(len(more), _FAR_OFF)))
+        share, coverage = np.zeros((2, len(slots)))
         share[at], coverage[at] = words.share, words.coverage
         relevance = recipe(cosines, share, coverage, mean=near.mean, floor=floor)
-        order = np.argsort(-relevance, kind="stable")[:limit]
+        order = np.lexsort((slots, -relevance))[:limit]
         best = slots[order]
         columns = (best, self._revisions[best], relevance[order], places[order])
         return [
@@ -269,7 +272,7 @@ class Corpus:
         last[owners[order]] = order  # the nearest of a memory's vectors, of equals that of the first key
         best = np.flatnonzero((last.take(owners) == np.arange(len(rows))) & (owners > 0))
         slots = owners[best].astype(np.int64) - 1
-        return _Near(slots, cosines[best], places[best], dense.vectors.mean(vector))
+        return _Near(slots, cosines[best].astype(np.float64), places[best], dense.vectors.mean(vector))
 
     def _slot(self) -> int:
         if self._free:

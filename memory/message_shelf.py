@@ -50,6 +50,7 @@ class MessageShelf(Shelf[MessageIndex]):
         if made:
             await self._storage.keep_message_vectors(user, list(made.values()))
             index.put(made)
+            self._weigh(user)
         for slot in some:  # also those whose text has no direction
             index.pending.pop(slot, None)
         return len(some)

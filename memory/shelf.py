@@ -85,6 +85,7 @@ class Shelf(ABC, Generic[Index]):
                 if pulse is None or pulse != slot.pulse:
                     slot.pulse = pulse  # the index may come to know more than that, which does no harm
                     slot.index = await self._caught_up(user, slot.index)
+                    self._weigh(user)
                 yield slot.index
             except ThoughtcycleError:  # a database that is away, a model that fails: nothing was begun
                 slot.pulse = None
@@ -92,12 +93,10 @@ class Shelf(ABC, Generic[Index]):
             except BaseException:
                 slot.index, slot.pulse = self._fresh(), None
                 raise
-            finally:
-                self._weigh(user, slot)
 
-    def _weigh(self, user: str, slot: _Slot[Index]) -> None:
-        """Accounts for an index after its use, and lets go of others while they are too many together."""
-        if self._slots.get(user) is not slot:
+    def _weigh(self, user: str) -> None:
+        """Accounts for an index that grew, and lets go of others while they are too many together."""
+        if (slot := self._slots.get(user)) is None:
             return  # let go of meanwhile
         before, slot.nbytes = slot.nbytes, slot.index.nbytes
         self.nbytes += slot.nbytes - before
