@@ -79,6 +79,7 @@ class Masks:
         """What the user's hidden memories are now; those who ask in the same moment look once."""
         glimpse, known = self._storage.glimpse(user), self._users.get(user)
         if glimpse is not None and known is not None and glimpse.pulse.last == known.last:
+            self._users.move_to_end(user)
             return known
         look = self._looks.get(user)
         if look is None:
