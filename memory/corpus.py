@@ -267,10 +267,12 @@ class Corpus:
             found, theirs = dense.vectors.nearest(vector, others, more)
             rows, cosines = np.concatenate((rows, found)), np.concatenate((cosines, theirs))
         owners, places = dense.owners.take(rows), dense.places.take(rows)
-        order = np.lexsort((-places, np.round(cosines, 6)))
-        last = np.zeros(size + 1, np.int64)
-        last[owners[order]] = order  # the nearest of a memory's vectors, of equals that of the first key
-        best = np.flatnonzero((last.take(owners) == np.arange(len(rows))) & (owners > 0))
+        best = owners.nonzero()[0]
+        if places.any():  # of a memory's vectors the nearest, of equals that of the first key
+            order = np.lexsort((-places, np.round(cosines, 6)))
+            last = np.zeros(size + 1, np.int64)
+            last[owners[order]] = order
+            best = best[last.take(owners)[best] == best]
         slots = owners[best].astype(np.int64) - 1
         return _Near(slots, cosines[best].astype(np.float64), places[best], dense.vectors.mean(vector))
 

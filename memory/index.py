@@ -103,6 +103,6 @@ class SpaceIndex:
             recipe=recipe,
         )
         found = look(self.active) if "active" in statuses else []
-        if "archived" in statuses or not found:
-            found += look(self.archived) if len(self.archived) else []
-        return sorted(found, key=lambda one: -one.relevance)[:limit]
+        if len(self.archived) and ("archived" in statuses or not found):
+            found = sorted([*found, *look(self.archived)], key=lambda one: -one.relevance)
+        return found[:limit]
