@@ -1,7 +1,9 @@
 """Tracing to LangSmith: only with a key, and what leaves the machine has no secrets, ids or files in it."""
 
+import re
 import threading
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import langsmith
@@ -10,7 +12,8 @@ from langsmith.schemas import TracerSession
 from langsmith.utils import get_env_var, tracing_is_enabled
 from pydantic import SecretStr
 
-from thoughtcycle.memory.secrets import MARK, masked
+from thoughtcycle.memory.secrets import MARK, masked, values_in
+from thoughtcycle.memory.words import fold
 from thoughtcycle.nodes.tracing import PSEUDONYMS
 from thoughtcycle.prompts.errors import InputRefused
 
@@ -21,6 +24,8 @@ _AUTH = "langgraph_auth_user"
 _ENCODED = ("base64", "data", "file_data", "url")
 _LONG = 200
 """Characters from which a value under such a name is a file and no text."""
+_SHORTEST, _MOST = 4, 200
+"""Characters of a secret that is looked for everywhere, and how many are."""
 _lock = threading.Lock()
 _client: langsmith.Client | None = None
 
@@ -69,8 +74,59 @@ def masked_client(key: SecretStr | None = None) -> langsmith.Client:
         return _client
 
 
+class Seen:
+    """The last secrets that were recognised: they are masked where nothing tells them to be secrets, too."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[str, None] = OrderedDict()
+        self._pattern: re.Pattern[str] | None = None
+        self._lock = threading.Lock()
+
+    def learn(self, text: str) -> None:
+        """Takes in the secrets of a text."""
+        for value in values_in(text):
+            if len(value) >= _SHORTEST and value not in self._values:
+                with self._lock:
+                    self._values[value] = None
+                    while len(self._values) > _MOST:
+                        self._values.popitem(last=False)
+                    said = sorted({each for one in self._values for each in (one, fold(one))}, key=len)
+                    one_of = "|".join(map(re.escape, reversed(said)))
+                    self._pattern = re.compile(rf"(?<!\w)(?:{one_of})(?!\w)", re.IGNORECASE)
+
+    def masked(self, text: str) -> str:
+        """`text` without them."""
+        return text if self._pattern is None else self._pattern.sub(MARK, text)
+
+
+_SEEN = Seen()
+
+
 def concealed(data: dict[str, Any]) -> dict[str, Any]:
     """Inputs, outputs, errors or metadata of a run as they may leave the machine."""
+    for name, text in _texts("", data):
+        _SEEN.learn(_head(name) + text)
+    return _within(data)
+
+
+def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """All texts in `value`, each with the name that it is under."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for inner, item in value.items():
+            yield from _texts(inner, item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(name, item)
+
+
+def _head(name: str) -> str:
+    """ "password": "x" says what it is as "password: x" does."""
+    return f"{name}: "
+
+
+def _within(data: dict[str, Any]) -> dict[str, Any]:
     return {name: _concealed(name, value) for name, value in data.items() if not name.startswith(_AUTH)}
 
 
@@ -78,7 +134,7 @@ def _concealed(name: str, value: Any) -> Any:
     if isinstance(value, str):
         return _text(name, value)
     if isinstance(value, Mapping):
-        return concealed(dict(value))
+        return _within(dict(value))
     if isinstance(value, list):
         return [_concealed(name, item) for item in value]
     return value
@@ -89,7 +145,6 @@ def _text(name: str, value: str) -> str:
         return PSEUDONYMS.of(value) if value else value
     if len(value) > _LONG and (value.startswith("data:") or (name in _ENCODED and " " not in value)):
         return MARK
-    # "password": "x" says what it is as "password: x" does
-    head = f"{name}: "
+    head = _head(name)
     told = masked(head + value)
-    return told[len(head) :] if told.startswith(head) else masked(value)
+    return _SEEN.masked(told[len(head) :] if told.startswith(head) else masked(value))

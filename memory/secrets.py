@@ -91,7 +91,12 @@ def masked(text: str) -> str:
 def unasked(record: MemoryRecord) -> MemoryRecord:
     """A memory as it is shown when nobody searched for it: its secrets masked, the store keeps them."""
     text = masked(record.text)
-    return record if text == record.text else record.model_copy(update={"content": text})
+    if text == record.text:
+        return record
+    key = record.key
+    for value in values_in(record.text) if key is not None else ():
+        key = key.replace(fold(value), MARK) if key is not None else None  # rules make keys of what is said
+    return record.model_copy(update={"content": text, "key": key})
 
 
 def masks_away(new: str, old: str) -> bool:
@@ -104,6 +109,11 @@ def masks_away(new: str, old: str) -> bool:
         return True
     lost = (old[each.start : each.end] not in new for each in secrets_in(old))
     return _STARS.search(new) is not None and any(lost)
+
+
+def values_in(text: str) -> list[str]:
+    """The secrets themselves."""
+    return [text[secret.start : secret.end] for secret in secrets_in(text)]
 
 
 def holds_secret(text: str) -> bool:

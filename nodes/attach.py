@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from thoughtcycle.memory.extraction import look_at
 from thoughtcycle.memory.media import Attachment, pieces
 from thoughtcycle.memory.records import MemoryRecord, Source, Step
+from thoughtcycle.memory.secrets import masked, unasked
 from thoughtcycle.mind.language.unsaying import unsays
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.cycle import open_cycle
@@ -23,10 +24,13 @@ ACTION = "Attach"
 
 
 async def looked_at(uploads: Iterable[Upload], caption: str, turn: Turn) -> list[Attachment]:
-    """The files, each checked and read; InputRefused for the first that cannot be used."""
+    """The files, each checked and read; InputRefused for the first that cannot be used.
+
+    A secret in what was typed beside them is none of the files'.
+    """
     limits = turn.services.limits.files
     return [
-        await look_at(one.name, one.data, caption=caption, claimed=one.media_type, limits=limits)
+        await look_at(one.name, one.data, caption=masked(caption), claimed=one.media_type, limits=limits)
         for one in uploads
     ]
 
@@ -61,7 +65,7 @@ async def attach(turn: Turn, message: HumanMessage, said: str, files: Sequence[A
             raise
         told = [await speak(words["attached.away"], chat_history=False)]
     for record in kept:
-        turn.show(record.model_copy(update={"content": record.text}))
+        turn.show(unasked(record.model_copy(update={"content": record.text})))
     ids = [record.id for record in kept] + [None] * (len(files) - len(kept))
     step = Step(
         action=ACTION,

@@ -13,6 +13,7 @@ from support.dialogue import HEAVY, TALK
 from support.fake_openai import FakeOpenAI
 from support.graphs import lab, replies
 from thoughtcycle.memory.masking import HIDDEN
+from thoughtcycle.memory.secrets import MARK
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.uploads import uploads_in
 from thoughtcycle.prompts.errors import InputRefused
@@ -145,6 +146,15 @@ async def test_incognito_and_do_not_remember_keep_no_file(tmp_path: Path) -> Non
         await cycle.say(said, thread="other", language="pt")
         assert await cycle.memory.list("ana") == []
         assert dict(await cycle.memory._storage.files("ana")) == {}
+
+
+@pytest.mark.spec("BY-10")
+async def test_a_secret_beside_a_file_is_not_in_its_caption(tmp_path: Path) -> None:
+    async with lab(tmp_path) as cycle:
+        said = [{"type": "text", "text": "Veja a foto. A senha do wifi é girassol77"}, FORMS[3][0]]
+        await cycle.say(said, language="pt")
+        (file,) = [one for one in await cycle.memory.list("ana") if one.type == "image"]
+        assert file.text == f"gato.png: Veja a foto. A senha do wifi é {MARK}"
 
 
 @pytest.mark.spec("BY-9")

@@ -28,7 +28,7 @@ async def talk(folder: Path, **context: Any) -> None:
     """A turn with a secret and a file, on a thread whose configuration names the user."""
     async with lab(folder) as cycle:
         blocks: list[Any] = [
-            {"type": "text", "text": "Meu nome é Pedro. A senha do wifi é girassol77."},
+            {"type": "text", "text": "Meu nome é Pedro. Guarde este contrato, a senha é girassol77!x"},
             {"type": "image", "base64": PICTURE, "mime_type": "image/png"},
         ]
         config: Any = {"configurable": {"thread_id": "t", "user_id": USER}}
@@ -102,6 +102,8 @@ def test_what_is_concealed() -> None:
         "url": "https://example.com/a b",
         "image_url": {"url": f"data:image/png;base64,{PICTURE}"},
         "user_id": "",
+        "key": "note:contrato senha girassol77",
+        "other": "hunter2!x!",
     }
     assert tracing.concealed(given) == {
         "senha": MARK,
@@ -109,7 +111,10 @@ def test_what_is_concealed() -> None:
         "url": "https://example.com/a b",
         "image_url": {"url": MARK},
         "user_id": "",
+        "key": f"note:contrato senha {MARK}",
+        "other": f"{MARK}!",
     }
+    assert tracing.concealed({"later": "note:senha GIRASSOL77"}) == {"later": f"note:senha {MARK}"}
 
 
 def test_a_pseudonym_needs_the_key() -> None:
