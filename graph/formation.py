@@ -28,6 +28,7 @@ from thoughtcycle.nodes.formation.state import (
     FormationUpdate,
 )
 from thoughtcycle.nodes.formation.summarise import summarise
+from thoughtcycle.nodes.guard import refusals_told
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.sealing import sealed
 from thoughtcycle.nodes.services import Provider, Services, lent
@@ -68,7 +69,7 @@ def builder(provide: Provider) -> Builder:
     def node(step: Step) -> Node:
         async def run(state: FormationState, *, runtime: Runtime[Context]) -> FormationUpdate:
             services = await provide()
-            with sealed(runtime, services):
+            with sealed(runtime, services), refusals_told(runtime.stream_writer, services.language):
                 forming = open_forming(state, runtime, services)
                 tag_run("step", forming.user)
                 return await step(forming)

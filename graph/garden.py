@@ -17,6 +17,7 @@ from thoughtcycle.nodes.garden.condense import condense
 from thoughtcycle.nodes.garden.merge import merge
 from thoughtcycle.nodes.garden.state import GardenInput, GardenOutput, GardenState, GardenUpdate
 from thoughtcycle.nodes.garden.tending import Garden, open_garden
+from thoughtcycle.nodes.guard import refusals_told
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.sealing import sealed
 from thoughtcycle.nodes.services import Provider, Services, lent
@@ -47,7 +48,7 @@ def builder(provide: Provider) -> Builder:
     def node(step: Step) -> Node:
         async def run(state: GardenState, *, runtime: Runtime[Context]) -> GardenUpdate:
             services = await provide()
-            with sealed(runtime, services):
+            with sealed(runtime, services), refusals_told(runtime.stream_writer, services.language):
                 gardening = open_garden(state, runtime, services)
                 tag_run("step", gardening.user)
                 return await step(gardening)

@@ -2,40 +2,93 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 from zoneinfo import ZoneInfo
 
 from langgraph.runtime import ServerInfo
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 from thoughtcycle.prompts.loader import LANGUAGES
 
+MAX_STEPS = 50
+"""Decisions that any run may ask for."""
+
 
 @dataclass(frozen=True)
 class Context:
-    """Who is talking and how the run shall behave. JSON-plain: Studio makes a form of it."""
+    """Who is talking and how the run shall behave. JSON-plain: Studio makes a form of it.
 
-    user_id: str = ""
-    """Whose memory this is. Where the server authenticates, its user counts and this is ignored."""
-    channel: str = "chat"
-    """Where the message came in."""
-    language: str = "auto"
-    """`pt`, `en`, or `auto`: as the user has set it, else that of the message."""
-    time_zone: str | None = None
-    """IANA name, e.g. America/Sao_Paulo, in which relative dates are read; None: as the user has set it."""
-    persona: str = "Katherine"
-    """The assistant's name."""
-    smart_context: bool | None = None
-    """Show summaries of other chats; None: the stored setting."""
-    incognito: bool = False
-    """Memory is read, nothing is written but the thread's own checkpoints."""
-    disabled_actions: list[str] = field(default_factory=list)
-    """Names of actions that the router must not see in this run."""
-    max_steps: int | None = None
-    """Decisions in this run, 1 to 50; None: the deployment's limit."""
-    explain_actions: bool = True
-    """Say in a short text what each memory action found or changed."""
+    What a field's schema tells beyond its type is for that form; `check` is what decides.
+    """
+
+    user_id: Annotated[
+        str,
+        Field(
+            title="User",
+            description="Whose memory this is; ignored where the server knows who is calling.",
+            examples=["ana"],
+            json_schema_extra={"maxLength": 200},
+        ),
+    ] = ""
+    channel: Annotated[
+        str, Field(title="Channel", description="Where the message came in.", examples=["chat", "web"])
+    ] = "chat"
+    language: Annotated[
+        str,
+        Field(
+            title="Language",
+            description="Of replies and statuses. auto: as the user has set it, else that of the message.",
+            json_schema_extra={"enum": ["auto", *LANGUAGES]},
+        ),
+    ] = "auto"
+    time_zone: Annotated[
+        str | None,
+        Field(
+            title="Time zone",
+            description="IANA name; relative dates are read in it. Empty: as the user has set it.",
+            examples=["America/Sao_Paulo", "Europe/Lisbon"],
+        ),
+    ] = None
+    persona: Annotated[str, Field(title="Persona", description="The assistant's name.")] = "Katherine"
+    smart_context: Annotated[
+        bool | None,
+        Field(
+            title="Smart context",
+            description="Show the model summaries of the user's other chats. Empty: as the user has set it.",
+        ),
+    ] = None
+    incognito: Annotated[
+        bool,
+        Field(
+            title="Incognito",
+            description="Memory is read, and nothing is written but the thread's own checkpoints.",
+        ),
+    ] = False
+    disabled_actions: Annotated[
+        list[str],
+        Field(
+            title="Disabled actions",
+            description="Names of actions that are not to be chosen in this run.",
+            examples=[["MemoryDelete"]],
+            json_schema_extra={"default": []},
+        ),
+    ] = field(default_factory=list)
+    max_steps: Annotated[
+        int | None,
+        Field(
+            title="Most steps",
+            description=f"Decisions in this run, 1 to {MAX_STEPS}. Empty: the deployment's limit.",
+            json_schema_extra={"minimum": 1, "maximum": MAX_STEPS},
+        ),
+    ] = None
+    explain_actions: Annotated[
+        bool,
+        Field(
+            title="Explain actions",
+            description="Say in a short text what each memory action found or changed.",
+        ),
+    ] = True
 
 
 ContextSource = Callable[[Any], Context]
@@ -59,12 +112,12 @@ def adapt(given: Any) -> Context:
 
 
 def built(values: Mapping[str, Any]) -> Context:
-    """The context of these values, what is None being left at its default.
+    """The context of these values; what is None or an empty text is left at its default.
 
-    A client's form may send "true" or "3"; InputRefused (of the user: NotAllowed) at the first value of
-    no use.
+    A client's form may send "true", "3", or "" for a field that nobody filled in. InputRefused (of the user:
+    NotAllowed) at the first value of no use.
     """
-    given = {name: value for name, value in values.items() if value is not None}
+    given = {name: value for name, value in values.items() if value not in (None, "")}
     try:
         return _SCHEMA.validate_python(given)
     except ValidationError as error:
@@ -82,8 +135,10 @@ def check(context: Context) -> Context:
         raise InputRefused("unknown_language", language=context.language)
     if context.time_zone is not None:
         check_time_zone(context.time_zone)
-    if context.max_steps is not None and not 1 <= context.max_steps <= 50:
-        raise InputRefused("bad_setting", name="max_steps", expected="1..50", value=context.max_steps)
+    if context.max_steps is not None and not 1 <= context.max_steps <= MAX_STEPS:
+        raise InputRefused(
+            "bad_setting", name="max_steps", expected=f"1..{MAX_STEPS}", value=context.max_steps
+        )
     return context
 
 

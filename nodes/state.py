@@ -5,6 +5,7 @@ from typing import Annotated, Any, NotRequired
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from langgraph.managed import RemainingSteps
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from thoughtcycle.memory.records import Recalled, Step, Utterance
@@ -13,7 +14,14 @@ from thoughtcycle.memory.records import Recalled, Step, Utterance
 class InputState(TypedDict):
     """What a caller sends: the user's message."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[
+        list[AnyMessage],
+        Field(
+            title="Messages",
+            description="What the user says now, as one human message. Earlier ones are known already.",
+        ),
+        add_messages,
+    ]
 
 
 class BriefSection(TypedDict):

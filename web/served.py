@@ -1,9 +1,43 @@
 """What langgraph.json names as `http.app`: the page and the API beside LangGraph's own server."""
 
-from dotenv import load_dotenv
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
+from dotenv import load_dotenv
+from fastapi import FastAPI
+
+from thoughtcycle.graph.settings import Settings, load_settings
+from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.web.app import create_app
+from thoughtcycle.web.beside import Beside
+
+
+def create_served(settings: Settings | None = None, models: ModelSettings | None = None) -> FastAPI:
+    """An app whose routes another server takes over, and whose lifespan holds worker and gardens.
+
+    What is too long is refused on that server's routes, too.
+    """
+    configured = load_settings() if settings is None else settings
+    ours = create_app(configured, models)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with ours.router.lifespan_context(ours):
+            yield
+
+    beside = FastAPI(
+        title=ours.title,
+        version=ours.version,
+        routes=[Beside(ours)],
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        max_body_size=configured.web.body_bytes,
+    )
+    beside.openapi = ours.openapi  # type: ignore[method-assign]
+    return beside
+
 
 load_dotenv(".env")
-
-app = create_app()
+app = create_served()

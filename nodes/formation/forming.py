@@ -15,7 +15,7 @@ from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.state import FormationState
 from thoughtcycle.nodes.run import Run
 from thoughtcycle.nodes.services import Services
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 from thoughtcycle.prompts.loader import Language
 
 
@@ -88,5 +88,7 @@ def digest_of(cycle: Cycle) -> str:
 
 
 def open_forming(state: FormationState, runtime: Runtime[Context], services: Services) -> Forming:
-    """The run as this step sees it; NotAllowed without a user."""
+    """The run as this step sees it; NotAllowed without a user, InputRefused('bad_field')."""
+    if not isinstance(state.get("cycle_id", ""), str):
+        raise InputRefused("bad_field", name="cycle_id", expected="text")
     return Forming(of_run(runtime, adapt, services.single_user), services, state)

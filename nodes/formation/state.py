@@ -1,7 +1,8 @@
 """What one run of formation carries from step to step: ids and small plain JSON."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 Due = Literal["summarise", "compress", "embed"]
@@ -10,7 +11,14 @@ Due = Literal["summarise", "compress", "embed"]
 class FormationInput(TypedDict):
     """Which cycle is understood; empty: the user's oldest that waits."""
 
-    cycle_id: str
+    cycle_id: Annotated[
+        str,
+        Field(
+            title="Exchange",
+            description="Id of the exchange (cycle) to understand. Empty: the user's oldest that waits.",
+            json_schema_extra={"default": ""},
+        ),
+    ]
 
 
 class FormationState(FormationInput):

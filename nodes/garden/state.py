@@ -3,6 +3,7 @@
 import operator
 from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 Task = Literal["merge", "archive", "prioritise", "condense"]
@@ -24,7 +25,14 @@ class Chore(TypedDict):
 class GardenInput(TypedDict):
     """What a caller sends."""
 
-    dry_run: bool
+    dry_run: Annotated[
+        bool,
+        Field(
+            title="Dry run",
+            description="Only tell what would be merged, archived and shortened, and why; change nothing.",
+            json_schema_extra={"default": True},
+        ),
+    ]
 
 
 class GardenState(GardenInput):

@@ -27,8 +27,8 @@ class Garden(Run):
 
     @property
     def dry(self) -> bool:
-        """Whether nothing may change."""
-        return bool(self.state.get("dry_run"))
+        """Whether nothing may change: also where nobody said that it may."""
+        return self.state.get("dry_run", True)
 
     @property
     def now(self) -> datetime:
@@ -72,5 +72,7 @@ def told(logs: Iterable[Log]) -> GardenUpdate:
 
 
 def open_garden(state: GardenState, runtime: Runtime[Context], services: Services) -> Garden:
-    """The run as this step sees it; NotAllowed without a user."""
+    """The run as this step sees it; NotAllowed without a user, InputRefused('bad_field')."""
+    if not isinstance(state.get("dry_run", True), bool):
+        raise InputRefused("bad_field", name="dry_run", expected="true | false")
     return Garden(of_run(runtime, adapt, services.single_user), services, state)

@@ -1,11 +1,12 @@
 """The same graph under `langgraph dev`, talked to with the SDK client."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from asyncio import gather
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import fields
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -14,26 +15,15 @@ from langgraph_sdk.client import LangGraphClient
 
 from support.databases import new_database
 from support.dev_server import dev_server
+from support.dev_talk import ASSISTANT, SLOW, Server, Talk, answers, cut, human
 from support.dialogue import HEAVY, TALK, TURNS, environment, watch
-from support.fake_openai import FakeOpenAI, Reply
+from support.fake_openai import FakeOpenAI
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.owners import item_space
-from thoughtcycle.memory.records import CycleMessage, MemoryDraft, MemoryRecord, utc_now
+from thoughtcycle.memory.records import CycleMessage, MemoryDraft, utc_now
+from thoughtcycle.nodes.context import Context
 
-ASSISTANT = "thought_cycle"
-
-
-@dataclass(frozen=True)
-class Server:
-    """A running dev server and the database beneath it."""
-
-    url: str
-    db: str
-    log: Path
-
-    async def memories(self, user: str) -> list[MemoryRecord]:
-        async with Memory.open(self.db, embeddings=None) as memory:
-            return await memory.list(user)
+LONGEST = 1_000_000
 
 
 @pytest.fixture(scope="module", params=["sqlite", "mongodb"])
@@ -44,7 +34,8 @@ def server(
     db = f"sqlite:///{folder}/dev.db"
     if request.param == "mongodb":
         db = new_database(request.getfixturevalue("mongodb_url"))
-    with dev_server(folder, environment(fake_openai_server) | {"THOUGHTCYCLE_DB": db}) as url:
+    settings = {"THOUGHTCYCLE_DB": db, "THOUGHTCYCLE_WEB__BODY_BYTES": str(LONGEST)}
+    with dev_server(folder, environment(fake_openai_server) | settings) as url:
         yield Server(url, db, folder / "dev.log")
 
 
@@ -60,10 +51,6 @@ async def parts(stream: AsyncIterator[Any]) -> AsyncIterator[tuple[str, Any]]:
         if part.event == "error":
             raise AssertionError(part.data)
         yield part.event, part.data
-
-
-def human(text: Any) -> dict[str, Any]:
-    return {"messages": [{"role": "human", "content": text}]}
 
 
 @pytest.mark.spec("TC-1", "TC-13", "TC-3")
@@ -95,16 +82,66 @@ async def test_the_drawing_shows_every_action(client: LangGraphClient) -> None:
     assert edges >= {(action, "router") for action in actions if action.startswith("Memory")}
 
 
-async def test_three_graphs_are_listed_with_descriptions_and_schemas(client: LangGraphClient) -> None:
+@pytest.mark.spec("TC-13")
+async def test_three_graphs_are_listed_and_have_forms(client: LangGraphClient) -> None:
     listed = {one["graph_id"]: one for one in await client.assistants.search(limit=20)}
     assert set(listed) == {"thought_cycle", "formation", "garden"}
-    inputs = {}
+    inputs: dict[str, Any] = {}
     for name, one in listed.items():
         assert one["description"]
         schemas = await client.assistants.get_schemas(one["assistant_id"])
-        inputs[name] = set((schemas["input_schema"] or {})["properties"])
-        assert "user_id" in (schemas["context_schema"] or {})["properties"]
-    assert inputs == {"thought_cycle": {"messages"}, "formation": {"cycle_id"}, "garden": {"dry_run"}}
+        inputs[name] = (schemas["input_schema"] or {})["properties"]
+        context = (schemas["context_schema"] or {})["properties"]
+        assert set(context) == {field.name for field in fields(Context)}
+        for form in (inputs[name], context):
+            assert all(field["title"] and field["description"] for field in form.values()), form
+    assert {name: set(form) for name, form in inputs.items()} == {
+        "thought_cycle": {"messages"},
+        "formation": {"cycle_id"},
+        "garden": {"dry_run"},
+    }
+    assert inputs["garden"]["dry_run"]["default"] is True
+    assert all("default" in field for field in context.values())
+    assert context["language"]["enum"] == ["auto", "pt", "en"]
+    assert (context["max_steps"]["minimum"], context["max_steps"]["maximum"]) == (1, 50)
+    assert "America/Sao_Paulo" in context["time_zone"]["examples"]
+
+
+async def test_what_a_form_may_send(client: LangGraphClient) -> None:
+    """Fields that nobody filled in are left out; without a word on it the garden only looks."""
+    who = {"user_id": "rui", "time_zone": "", "max_steps": "", "language": "auto", "smart_context": None}
+    looked = await client.runs.wait(None, "garden", input={"dry_run": True}, context=who)
+    assert looked["counts"] == dict.fromkeys(("merge", "archive", "prioritise", "condense"), 0)
+    for graph, given in (("garden", {"dry_run": "no"}), ("formation", {"cycle_id": ["x"]})):
+        told = []
+        with pytest.raises(AssertionError, match="InputRefused"):
+            stream = client.runs.stream(None, graph, input=given, context=who, stream_mode="custom")
+            async for _, data in parts(stream):
+                told.append(data)
+        assert next(iter(given)) in told[-1]["content"]
+
+
+def test_page_and_api_stand_beside_the_servers_own_routes(server: Server) -> None:
+    """Neither server's headers, failures or routes show at the other's addresses."""
+    with httpx.Client(base_url=server.url, timeout=30) as client:
+        for path in ("/ok", "/info", "/docs", "/openapi.json", "/metrics"):
+            theirs = client.get(path)
+            assert (theirs.status_code, "content-security-policy" in theirs.headers) == (200, False), path
+        for path in ("/", "/memories", "/-/health", "/-/ready", "/api/memories", "/api/openapi.json"):
+            ours = client.get(path)
+            assert (ours.status_code, "content-security-policy" in ours.headers) == (200, True), path
+        both = client.get("/openapi.json").json()["paths"]
+        assert {"/threads/{thread_id}/runs/wait", "/api/memories"} <= both.keys()
+        missing = f"/threads/{uuid4()}"
+        assert "not found" in client.get(missing).json()["detail"]
+        assert client.get("/api/memories/nothing").json()["code"] == "memory_not_listed"
+        assert client.post("/api/memories", content=b"{").json().keys() == {"code", "message"}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        accept = {"accept": "application/json, text/event-stream"}
+        listed = client.post("/mcp", json=asked, headers=accept).json()["result"]["tools"]
+        assert {tool["name"] for tool in listed} == {"thought_cycle", "formation", "garden"}
+        for path in ("/threads/search", "/api/memories"):
+            assert client.post(path, content=b" " * (LONGEST + 1)).status_code == 413
 
 
 @pytest.mark.spec("SM-1", "HM-7")
@@ -201,20 +238,114 @@ async def test_blocks_regenerate_and_edit(
     assert live[-1].replies[-1].text == "Resposta ao texto editado."
 
 
-@pytest.mark.spec("TC-14")
-async def test_rollback_of_a_running_turn(client: LangGraphClient, fake_openai: FakeOpenAI) -> None:
-    thread = (await client.threads.create())["thread_id"]
-    who = {"user_id": "dora"}
-    fake_openai.say("Finish", "Finish", model=HEAVY)
-    fake_openai.say(Reply("lenta " * 40, per_token=0.2), "Rápida.", model=TALK)
-    await client.runs.create(thread, ASSISTANT, input=human("um"), context=who)
-    async with asyncio.timeout(20):
-        while not any(request.model == TALK and request.first_chunk_at for request in fake_openai.requests):
-            await asyncio.sleep(0.02)
-    values = await client.runs.wait(
-        thread, ASSISTANT, input=human("dois"), context=who, multitask_strategy="rollback"
-    )
-    assert [message["content"] for message in values["messages"]] == ["dois", "Rápida."]
+@pytest.fixture
+async def talks(
+    server: Server, client: LangGraphClient, fake_openai: FakeOpenAI
+) -> Callable[[str], Awaitable[Talk]]:
+    """Makes chats with a model that saves the name it is told."""
+    fake_openai.answer = answers
+
+    async def begun(user: str) -> Talk:
+        return Talk(server, client, user, (await client.threads.create())["thread_id"])
+
+    return begun
+
+
+@pytest.mark.spec("TC-14", "BY-1")
+async def test_a_second_message_while_the_first_is_answered(
+    talks: Callable[[str], Awaitable[Talk]], fake_openai: FakeOpenAI
+) -> None:
+    """Nothing is lost, nothing doubled, and the thread goes on, whatever the strategy."""
+
+    async def reject(talk: Talk) -> None:
+        with pytest.raises(httpx.HTTPStatusError) as refused:
+            await talk.say("dois", multitask_strategy="reject")
+        assert refused.value.response.status_code == 409
+        assert "already running" in refused.value.response.text
+        await talk.client.runs.join(talk.thread, first[talk.user])
+        assert await talk.kept() == [(talk.first, "Guardei.", SLOW)]
+
+    async def enqueue(talk: Talk) -> None:
+        both = await talk.say("dois", multitask_strategy="enqueue")
+        assert both == [talk.first, "Guardei.", SLOW, "dois", "Resposta a dois."]
+        assert await talk.kept() == [(talk.first, "Guardei.", SLOW), ("dois", "Resposta a dois.")]
+
+    async def interrupt(talk: Talk) -> None:
+        said = await talk.say("dois", multitask_strategy="interrupt")
+        assert said == [talk.first, "Guardei.", "dois", "Resposta a dois."]
+        (begun, *replies), second = await talk.kept()
+        assert (begun, cut(replies), second) == (talk.first, True, ("dois", "Resposta a dois."))
+
+    async def rollback(talk: Talk) -> None:
+        assert await talk.say("dois", multitask_strategy="rollback") == ["dois", "Resposta a dois."]
+        assert await talk.kept() == [("dois", "Resposta a dois.")]
+
+    strategies = (reject, enqueue, interrupt, rollback)
+    made = [await talks(f"{strategy.__name__}-ana") for strategy in strategies]
+    begun = await gather(*(talk.begin(fake_openai) for talk in made))
+    first = {talk.user: run for talk, run in zip(made, begun, strict=True)}
+    await gather(*(strategy(talk) for strategy, talk in zip(strategies, made, strict=True)))
+    before = {talk.user: await talk.kept() for talk in made}
+    after = await gather(*(talk.say("três") for talk in made))
+    for talk, messages in zip(made, after, strict=True):
+        assert messages[-2:] == ["três", "Resposta a três."], talk.user
+        assert await talk.kept() == [*before[talk.user], ("três", "Resposta a três.")], talk.user
+        assert await talk.known() == ([] if talk.user.startswith("rollback") else ["Nome: Pedro"]), talk.user
+
+
+@pytest.mark.spec("TC-14", "BY-1", "TC-13")
+async def test_a_run_that_is_cancelled_left_or_joined_again(
+    talks: Callable[[str], Awaitable[Talk]], fake_openai: FakeOpenAI
+) -> None:
+    async def cancelled(talk: Talk) -> None:
+        run = await talk.begin(fake_openai)
+        await talk.client.runs.cancel(talk.thread, run, wait=True)
+        assert (await talk.client.runs.get(talk.thread, run))["status"] == "interrupted"
+
+    async def left(talk: Talk) -> None:
+        given = {"input": human(talk.first), "context": {"user_id": talk.user}}
+        stream = talk.client.runs.stream(
+            talk.thread, ASSISTANT, **given, stream_mode="messages-tuple", on_disconnect="cancel"
+        )
+        async for part in stream:
+            if part.event == "messages" and "palavra2" in part.data[0]["content"]:
+                break
+        await cast(AsyncGenerator[Any, None], stream).aclose()
+        async with asyncio.timeout(20):
+            while (await talk.client.threads.get(talk.thread))["status"] == "busy":
+                await asyncio.sleep(0.05)
+
+    async def joined(talk: Talk) -> None:
+        pieces, run, last = [], "", None
+        given = {"input": human(talk.first), "context": {"user_id": talk.user}, "stream_resumable": True}
+        stream = talk.client.runs.stream(talk.thread, ASSISTANT, **given, stream_mode="messages-tuple")
+        async for part in stream:
+            run = part.data["run_id"] if part.event == "metadata" else run
+            if part.event == "messages":
+                pieces.append(part.data[0]["content"])
+                last = part.id
+                if "palavra2" in pieces[-1]:
+                    break
+        await cast(AsyncGenerator[Any, None], stream).aclose()
+        rest = talk.client.runs.join_stream(
+            talk.thread, run, last_event_id=last, stream_mode="messages-tuple"
+        )
+        seen = {last}
+        async for part in rest:
+            if part.event == "messages" and part.id not in seen:  # what came while it replayed comes twice
+                seen.add(part.id)
+                pieces.append(part.data[0]["content"])
+        assert "".join(pieces) == "Guardei." + SLOW
+        assert await talk.kept() == [(talk.first, "Guardei.", SLOW)]
+
+    made = [await talks(f"{how}-bia") for how in ("cancelled", "left", "joined")]
+    await gather(*(act(talk) for act, talk in zip((cancelled, left, joined), made, strict=True)))
+    for talk in made:
+        assert (await talk.say("dois"))[-2:] == ["dois", "Resposta a dois."]
+        (begun, *replies), second = await talk.kept()
+        assert (begun, second) == (talk.first, ("dois", "Resposta a dois."))
+        assert replies == ["Guardei.", SLOW] if talk.user.startswith("joined") else cut(replies), talk.user
+        assert await talk.known() == ["Nome: Pedro"], talk.user
 
 
 async def test_no_blocking_call_and_no_network(server: Server) -> None:

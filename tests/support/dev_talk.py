@@ -1,0 +1,104 @@
+"""Chats under the dev server with a model that saves the name it is told and answers slowly then."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langgraph_sdk.client import LangGraphClient
+
+from support.dialogue import HEAVY, REASON, TALK
+from support.fake_openai import Behaviour, FakeOpenAI, Recorded, Reply, Status
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import MemoryRecord
+
+ASSISTANT = "thought_cycle"
+SLOW = " ".join(f"palavra{number}" for number in range(12))
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running dev server and the database beneath it."""
+
+    url: str
+    db: str
+    log: Path
+
+    async def memories(self, user: str) -> list[MemoryRecord]:
+        async with Memory.open(self.db, embeddings=None) as memory:
+            return await memory.list(user)
+
+
+def human(text: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "human", "content": text}]}
+
+
+def answers(request: Recorded) -> Behaviour:
+    """Saves the name it is told, answers slowly then, and at once to anything else."""
+    said, done = request.text("user"), request.text("system")
+    told = "Pedro" in said.splitlines()[-1]
+    saved = "MemorySave(" in done
+    if request.model == HEAVY:
+        return "MemorySave" if told and not saved else "Finish"
+    if request.model == REASON:
+        return '[{"type": "text", "content": "Nome: Pedro", "bindings": ["nome"]}]'
+    if request.model != TALK:
+        return Status(500)
+    if "Finish(" not in done:
+        return "Guardei."
+    return Reply(SLOW, per_token=0.15) if told else f"Resposta a {said.splitlines()[-1]}."
+
+
+async def said_slowly(server: FakeOpenAI, message: str) -> None:
+    """Until the slow reply to that message has begun."""
+    async with asyncio.timeout(30):
+        while not any(
+            one.model == TALK and "Finish(" in one.text("system") and one.first_chunk_at
+            for one in server.requests
+            if message in one.text("user")
+        ):
+            await asyncio.sleep(0.02)
+
+
+@dataclass
+class Talk:
+    """One user's chat under the dev server."""
+
+    server: Server
+    client: LangGraphClient
+    user: str
+    thread: str
+
+    @property
+    def first(self) -> str:
+        return f"{self.user}: meu nome é Pedro"
+
+    async def begin(self, model: FakeOpenAI, **options: Any) -> str:
+        """Says the first message, and gives its run once the reply to it is being said."""
+        given = {"input": human(self.first), "context": {"user_id": self.user}, **options}
+        run = await self.client.runs.create(self.thread, ASSISTANT, **given)
+        await said_slowly(model, self.first)
+        return str(run["run_id"])
+
+    async def say(self, text: str, **options: Any) -> list[str]:
+        """The thread's messages after a turn."""
+        given = {"input": human(text), "context": {"user_id": self.user}, **options}
+        values = await self.client.runs.wait(self.thread, ASSISTANT, **given)
+        return [message["content"] for message in values["messages"]]
+
+    async def kept(self) -> list[tuple[str, ...]]:
+        """What the live branch of the transcript holds: each message with all that was answered to it."""
+        async with Memory.open(self.server.db, embeddings=None) as memory:
+            live = await memory.conversation(self.user, self.thread, limit=10)
+        assert all(len(cycle.variants) == 1 for cycle in live)
+        return [(cycle.message.text, *(reply.text for reply in cycle.replies)) for cycle in live]
+
+    async def known(self) -> list[str]:
+        return [record.text for record in await self.server.memories(self.user)]
+
+
+def cut(replies: Sequence[str]) -> bool:
+    """Whether the slow reply was kept as far as it went, behind what was told of the save."""
+    told, reply = replies
+    return told == "Guardei." and SLOW.startswith(reply) and 0 < len(reply) < len(SLOW)
