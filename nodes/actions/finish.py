@@ -7,6 +7,7 @@ from thoughtcycle.mind.language.fold import LIMIT
 from thoughtcycle.mind.language.unsaying import unsays
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard, kept_now, wonders
+from thoughtcycle.nodes.attach import ACTION as ATTACH
 from thoughtcycle.nodes.turn import Turn
 
 
@@ -22,7 +23,7 @@ def answer_by_rules(view: View) -> str:
         parts.append(action.say(view.language, "rules.long", count=LIMIT))
     elif any(fact.shortened for fact in told.facts):
         parts.append(action.say(view.language, "rules.shortened"))
-    if told.facts and not any(did(view, name) for name in ("MemorySave", "MemoryUpdate")):
+    if told.facts and not any(did(view, name) for name in ("MemorySave", "MemoryUpdate", ATTACH)):
         parts.append(action.say(view.language, "rules.unkept"))
     elif told.beyond and not parts:
         parts.append(action.say(view.language, "rules.beyond"))

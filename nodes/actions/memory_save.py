@@ -8,12 +8,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from thoughtcycle.memory.records import Kind, MemoryDraft, Recalled, Source, as_text
 from thoughtcycle.memory.secrets import masks_away
+from thoughtcycle.memory.words import terms
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.language.clauses import parse
 from thoughtcycle.mind.language.understanding import Fact
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.superseding import undecided
 from thoughtcycle.nodes.actions.told import brief_list, did, has_key, has_words, heard
+from thoughtcycle.nodes.attach import ACTION as ATTACH
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.nodes.window import clip
 from thoughtcycle.prompts.loader import Language
@@ -76,7 +78,14 @@ def unsaved(view: View) -> list[Fact]:
     updated = {id for step in view.steps if step["action"] == "MemoryUpdate" for id in step.get("found", ())}
     known = [memory for memory in view.recalled if memory["id"] in updated]
     facts = [fact for fact in heard(view).facts if fact.key not in {memory["key"] for memory in known}]
+    if did(view, ATTACH):
+        facts = [fact for fact in facts if not _names_a_file(fact)]
     return [fact for fact in facts if not (fact.replaces and any(_took(memory, fact) for memory in known))]
+
+
+def _names_a_file(fact: Fact) -> bool:
+    """Whether what shall be noted is but a word for the file that came with it ("keep this contract")."""
+    return fact.key.startswith("note:") and len(terms(fact.content)) <= 1
 
 
 def _took(memory: Recalled, fact: Fact) -> bool:

@@ -122,6 +122,15 @@ async def test_a_later_question_is_answered_with_the_piece_that_was_found(tmp_pa
         assert any("Anselmo" in one["content"] for one in state["recalled"])
 
 
+@pytest.mark.parametrize("text", ["Guarde este contrato.", "guarda isso", "", "Keep this contract, please."])
+async def test_by_rules_a_word_for_the_file_is_no_memory_of_its_own(tmp_path: Path, text: str) -> None:
+    async with lab(tmp_path) as cycle:
+        said = [{"type": "text", "text": text}, document(pdf(LEASE))]
+        reply = await cycle.answer(said, language="pt")
+        assert [one.type for one in await cycle.memory.list("ana")] == ["document"]
+        assert reply.startswith("Guardado: contrato.pdf.") and "não" not in reply
+
+
 async def test_a_refused_file_leaves_no_trace(tmp_path: Path) -> None:
     async with lab(tmp_path, limits=Limits(file_bytes=2_000)) as cycle:
         unusable: list[list[dict[str, Any]]] = [
