@@ -30,7 +30,8 @@ bench: $(VENV)/.bench
 
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m torture $(ARGS)
-	TORTURE_SAMPLE=0 $(BIN)/pytest -q tests/integration/test_formation_crash.py
+	TORTURE_SAMPLE=0 $(BIN)/pytest -q tests/integration/test_formation_crash.py \
+		tests/integration/test_formation_abandoned.py tests/integration/test_formation_two_workers.py
 
 eval: $(VENV)/.dev
 	$(BIN)/python -m thoughtcycle.evals.rules $(ARGS)

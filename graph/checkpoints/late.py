@@ -42,6 +42,7 @@ class Late:
         self.scrub: Callable[[], Awaitable[None]] | None = None
         """Empties the database's log of what was taken out."""
         self._turns: OrderedDict[str, tuple[str, datetime]] = OrderedDict()
+        self._newest: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     async def mend(self, saver: Saver, thread: str, values: Mapping[str, Any]) -> None:
         """Redacts or deletes `thread`, in which a state of these values was just stored."""
@@ -62,6 +63,20 @@ class Late:
         self._turns.move_to_end(thread)
         while len(self._turns) > MOST:
             self._turns.popitem(last=False)
+
+    def putting(self, thread: str, namespace: str, checkpoint: str) -> None:
+        """A state of this id is going to be stored."""
+        self._newest[thread, namespace] = checkpoint
+        self._newest.move_to_end((thread, namespace))
+        while len(self._newest) > MOST:
+            self._newest.popitem(last=False)
+
+    def behind(self, thread: str, namespace: str, checkpoint: str) -> bool:
+        """Whether what was just written on top of a state came after a newer one: that one's look missed it.
+
+        Nothing keeps a step's writes and the next state in order, which a busy machine shows.
+        """
+        return checkpoint < self._newest.get((thread, namespace), "")
 
     def owner(self, thread: str, values: Mapping[str, Any]) -> str | None:
         """Whose a state is; that of a graph around ours belongs to whose turn runs in its thread."""

@@ -259,6 +259,8 @@ class MongoSaver(MongoDBSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """`put` in the executor; what was erased since the turn began goes at once."""
+        place = config["configurable"]
+        self.late.putting(place["thread_id"], place["checkpoint_ns"], checkpoint["id"])
         stored = await super().aput(config, checkpoint, metadata, new_versions)
         if metadata.get("source") != "input":  # the turn's first step follows, and is looked at
             await self.late.mend(self, stored["configurable"]["thread_id"], checkpoint["channel_values"])
@@ -269,8 +271,10 @@ class MongoSaver(MongoDBSaver):
     ) -> None:
         """`put_writes` in the executor; a run that fails may have been that of a user who was forgotten."""
         await super().aput_writes(config, writes, task_id, task_path)
-        if any(channel == ERROR for channel, _ in writes):
-            await self.late.mend(self, config["configurable"]["thread_id"], {})
+        place = config["configurable"]
+        key = (place["thread_id"], place["checkpoint_ns"], place["checkpoint_id"])
+        if self.late.behind(*key) or any(channel == ERROR for channel, _ in writes):
+            await self.late.mend(self, key[0], {})
 
     async def aredact(self, thread_id: str, mask: Mask) -> int:
         """`redact` in the executor."""

@@ -179,6 +179,7 @@ class SqliteSaver(AsyncSqliteSaver):
         await self.setup()
         place = config["configurable"]
         thread, namespace = str(place["thread_id"]), place["checkpoint_ns"]
+        self.late.putting(thread, namespace, checkpoint["id"])
         type_, data = self.serde.dumps_typed(checkpoint)
         told = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False)
         row = (
@@ -222,7 +223,7 @@ class SqliteSaver(AsyncSqliteSaver):
             for number, (channel, value) in enumerate(writes)
         ]
         await self._write(_PUT_WRITE.format(what=what), rows)
-        if any(channel == ERROR for channel, _ in writes):
+        if self.late.behind(*key) or any(channel == ERROR for channel, _ in writes):
             await self.late.mend(self, key[0], {})
 
     async def adelete_thread(self, thread_id: str) -> None:

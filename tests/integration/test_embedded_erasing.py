@@ -1,5 +1,6 @@
 """In somebody's own program, opened as the README opens it, what is erased leaves every thread."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Durability
 
 from support.talking import Saver
@@ -102,6 +103,43 @@ async def test_an_incognito_turn_keeps_nothing_of_what_is_erased_meanwhile(
     if database_url.startswith("sqlite"):
         folder = Path(database_url.removeprefix("sqlite:///")).parent
         assert not [file.name for file in folder.iterdir() if b"oroastr" in file.read_bytes()]
+
+
+@pytest.mark.spec("BY-9", "BY-10")
+async def test_what_a_step_wrote_and_stores_after_the_turn_is_redacted_too(
+    embedded: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, saver, say, graph = embedded
+    await say("Meu nome é Zoroastro.", "told")
+    (name,) = await memory.list("ana")
+    over, store, put = asyncio.Event(), saver.aput_writes, saver.aput
+    late: list[str] = []
+
+    async def putting(config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Any:
+        done = await put(config, checkpoint, metadata, versions)
+        if checkpoint["channel_values"].get("next_action") == END:
+            over.set()
+        return done
+
+    async def lagging(config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        if "Zoroastro" in repr(writes) and not late:
+            late.append(task_id)
+            await asyncio.wait_for(over.wait(), 60)
+        await store(config, writes, task_id, task_path)
+
+    monkeypatch.setattr(saver, "aput_writes", lagging)
+    monkeypatch.setattr(saver, "aput", putting)
+    async for update in graph.astream(
+        {"messages": [("user", "Zoroastro é o meu nome?")]},
+        {"configurable": {"thread_id": "unkept"}},
+        context=Context(user_id="ana", language="pt", incognito=True),
+        stream_mode="updates",
+        durability="async",
+    ):
+        if "recall" in update:
+            await memory.erase("ana", [name.id])
+    assert late
+    assert "oroastr" not in await stored(saver, "unkept")
 
 
 @pytest.mark.spec("BY-4", "BY-9")

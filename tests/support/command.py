@@ -28,7 +28,7 @@ def run(
         stdin=stdin if isinstance(stdin, bytes) else stdin.encode(),
         env=CLEAN | {"THOUGHTCYCLE_USER": "ana"} | (env or {}),
         cwd=cwd,
-        timeout=60,
+        timeout=240,
     )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
