@@ -92,10 +92,10 @@ def _used(browser: Browser, home: Site) -> tuple[list[float], list[float]]:
 
 def _to_the_end(opened: Tab) -> None:
     page = opened.page
-    while page.locator("#list > li.more").count():
+    while page.evaluate("document.querySelector('#list > .more') !== null"):
         page.mouse.wheel(0, 5_000)
         page.wait_for_timeout(20)
-    shown = page.locator("#list > li[id]").count()
+    shown = page.evaluate("document.querySelectorAll('#list li').length")
     assert shown == MEMORIES, shown
 
 

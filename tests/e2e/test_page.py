@@ -13,7 +13,7 @@ from support.fake_openai import FakeOpenAI, Recorded, Reply
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>bold</b>"
 PICTURES = os.environ.get("PAGE_PICTURES")
-"""Set: README's pictures are made anew."""
+"""Set: the pictures of README are written anew."""
 DOCS = Path(__file__).parents[2] / "docs"
 PATHS = ("/", "/memories", "/conversations", "/profile", "/metrics", "/jobs", "/settings", "/account")
 
@@ -31,7 +31,7 @@ def answered(request: Recorded) -> Reply | str:
         return Reply("I am thinking about it for ever", hang_after=3)
     if "capital" in said[-200:]:
         return Reply("A capital da França é Paris.")
-    return "Nice to meet you. Quiet cafés with good light suit you: shall I look for one near the river?"
+    return "Quiet cafés with good light suit you: shall I look for one near the river?"
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_stop_regenerate_and_edit(ana: Tab, home: Site) -> None:
     page.get_by_role("button", name="Edit the message").click()
     page.get_by_role("textbox", name="Edit the message").fill("Hello again")
     page.locator(".editing").get_by_role("button", name="Send").click()
-    expect(page.locator(".reply")).to_contain_text("Nice to meet you")
+    expect(page.locator(".reply")).to_contain_text("Quiet cafés")
     settled(page)
     expect(page.locator(".said .text")).to_have_text(["Hello again"])
     page.get_by_role("button", name="Another reply").click()
@@ -182,7 +182,7 @@ def test_a_memory_is_found_corrected_brought_back_and_erased(ana: Tab, home: Sit
     keep(home, "ana", "Plays the cello on Sundays", kind="pref")
     page.goto(f"{home.url}/memories")
     page.get_by_label("Search").fill("cello")
-    rows = page.locator("#list > li")
+    rows = page.locator("#list li")
     expect(rows).to_have_count(1)
     rows.locator("a").click()
     dialog = page.get_by_role("dialog")
@@ -212,7 +212,7 @@ def test_several_memories_at_once(ana: Tab, home: Site) -> None:
     page = ana.page
     keep(home, "ana", "Grows tomatoes", "Grows basil", "Grows chard")
     page.goto(f"{home.url}/memories?q=grows")
-    rows = page.locator("#list > li")
+    rows = page.locator("#list li")
     expect(rows).to_have_count(3)
     for n in (0, 1):
         rows.nth(n).get_by_role("checkbox").check()
@@ -321,3 +321,27 @@ def test_forget_me_forgets(browser: Browser, home: Site) -> None:
         expect(page.get_by_label("Key or token")).to_be_visible()
     with home.api("eva") as api:
         assert api.get("/api/memories").json() == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_readme_shows_the_page_as_it_is(browser: Browser, home: Site, scheme: str) -> None:
+    keep(home, "many", "Works best in quiet cafés", "Hates coriander", kind="pref")
+    keep(home, "many", "Moved to Recife in March 2024", "Sister: Lúcia, a nurse", kind="bio")
+    keep(home, "many", "Anxious when deadlines come up", kind="emo")
+    with tab(browser, home, "many", color_scheme=scheme, device_scale_factor=1) as opened:
+        page = opened.page
+        page.goto(home.url)
+        say(page, "Where in Recife could I work in a quiet café today?")
+        expect(page.locator(".reply").last).to_contain_text("near the river")
+        settled(page)
+        expect(page.locator("#turn")).to_contain_text("quiet cafés")
+        _picture(page, f"page-{scheme}.png")
+
+
+def _picture(page: Page, name: str) -> None:
+    """Takes README's picture; writes it where somebody asked for that."""
+    page.mouse.move(0, 0)
+    taken = page.screenshot()
+    assert len(taken) < 150_000
+    if PICTURES:
+        (DOCS / name).write_bytes(taken)

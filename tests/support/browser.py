@@ -125,6 +125,6 @@ def tab(browser: Browser, site: Site, user: str | None, **options: Any) -> Itera
     opened.watch(site.url)
     try:
         yield opened
-        assert opened.troubles == []
+        assert not opened.troubles, opened.troubles
     finally:
         context.close()
