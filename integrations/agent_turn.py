@@ -118,7 +118,7 @@ async def _window(memory: Memory, turn: AgentTurn) -> list[Cycle]:
 
 
 async def _settled(memory: Memory, turn: AgentTurn) -> Settled:
-    stored = (await memory.sheets(turn.user, None)).settings
+    stored = await memory.preferences(turn.user)
     language = settle_language(turn.context.language, stored, turn.text, turn.setup.language)
     return Settled(language, settle_time_zone(turn.context.time_zone, stored, turn.setup.time_zone))
 

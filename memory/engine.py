@@ -1,7 +1,7 @@
 """What all parts of the memory stand on: storage, embeddings, clock, indexes, and safe repetition."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 from thoughtcycle.memory.accesses import AccessCounter
 from thoughtcycle.memory.changes import Keys
 from thoughtcycle.memory.embedder import Embedder
+from thoughtcycle.memory.formed import UserSettings
 from thoughtcycle.memory.live import LiveBranches
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.masks import Masks
@@ -55,6 +56,8 @@ class Engine:
         self._live = LiveBranches(storage)
         self._talks = MessageShelf(storage, embeddings, self._masks, index_bytes)
         self._warming: dict[str, asyncio.Task[None]] = {}
+        self._settled: dict[str, tuple[Hashable, UserSettings]] = {}
+        """What users have set, and by what to tell that it was changed since."""
         self._places: list[Callable[[str, Sequence[str], Mask], Awaitable[int]]] = []
         self.queue = Queue(storage, clock)
         """Work that nobody waits for."""

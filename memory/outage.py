@@ -246,6 +246,16 @@ class SpooledMemory(Memory):
                 raise
         return Sheets.empty(owned(user), chat, self._clock())
 
+    async def preferences(self, user: str) -> UserSettings:
+        """As ever; nothing is set while the database is away."""
+        try:
+            if not self._unreadable:
+                return await super().preferences(user)
+        except StorageFailed as failure:
+            if not self.lost(failure):
+                raise
+        return UserSettings(user=owned(user))
+
     async def change_settings(self, user: str, **fields: Any) -> UserSettings:
         """As ever; raises StorageFailed('memory_away') while the database is away: a setting never waits."""
         try:

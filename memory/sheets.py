@@ -38,6 +38,8 @@ SETTINGS: SheetName = ("settings", "")
 _RECENT = 2
 """Cycles of the recent memory (CM-2)."""
 _TRIES = 8
+_USERS = 1_000
+"""Users whose settings are kept at hand."""
 _FIXED = {"user", "revision"}
 
 S = TypeVar("S", ConversationMemory, Profile)
@@ -169,7 +171,20 @@ class SheetKeeping(Engine):
 
     async def settings(self, user: str) -> UserSettings:
         """What the user has set; broken settings count as paused."""
-        return self._settings(await self._sheet(owned(user), SETTINGS), user)
+        glimpse, known = self._storage.glimpse(owned(user)), self._settled.get(user)
+        mark = glimpse and (glimpse.pulse.forgotten, glimpse.settings)
+        if mark is not None and known is not None and known[0] == mark:
+            return known[1]
+        found = self._settings(await self._sheet(user, SETTINGS), user)
+        if mark is not None:
+            self._settled[user] = (mark, found)
+            while len(self._settled) > _USERS:
+                del self._settled[next(iter(self._settled))]
+        return found
+
+    async def preferences(self, user: str) -> UserSettings:
+        """`settings` for a reply, which an outage does not hold up."""
+        return await self.settings(user)
 
     async def change_settings(self, user: str, **fields: Any) -> UserSettings:
         """Changes settings (fields of `UserSettings`); the others stay. Each is one of its type or None.

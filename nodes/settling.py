@@ -25,7 +25,7 @@ async def settle(turn: Turn, text: str) -> Settled:
     context = turn.context
     stored = UserSettings(user=turn.user)
     if context.language == "auto" or context.time_zone is None:
-        stored = (await turn.memory.sheets(turn.user, None)).settings
+        stored = await turn.memory.preferences(turn.user)
     language = settle_language(context.language, stored, text, turn.language)
     return Settled(language, settle_time_zone(context.time_zone, stored, turn.services.time_zone))
 

@@ -28,6 +28,8 @@ class Glimpse(NamedTuple):
     pulse: Pulse
     cycles: int
     """The last number of a closed cycle."""
+    settings: str | None
+    """Another text once the settings sheet was written; None where there is none."""
 
 
 class Epochs:

@@ -1,17 +1,25 @@
 """Looks into a SQLite file on the event loop's own thread: whether anything of a user's was written."""
 
 import sqlite3
+from datetime import datetime
 from pathlib import Path
 from types import MethodDescriptorType
 
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.forgetting import Glimpse
-from thoughtcycle.memory.storage.sqlite_forgetting import pulse
-from thoughtcycle.memory.storage.sqlite_transcript import last
+from thoughtcycle.memory.storage.forgetting import Glimpse, Pulse, hashed
+
+_SEEN = """
+SELECT row.number, row.at, row.memory, gone.at, coalesce(
+    (SELECT max(number) FROM cycles WHERE user = ?2 AND number IS NOT NULL), gone.cycles, 0),
+    (SELECT revision || ' ' || updated FROM sheets WHERE user = ?2 AND kind = 'settings' AND id = '')
+FROM (SELECT 1)
+    LEFT JOIN forgotten AS gone ON gone.user = ?1
+    LEFT JOIN (SELECT number, at, memory FROM journal WHERE space = ?3 ORDER BY number DESC LIMIT 1) AS row
+"""
 
 
 class Watch:
-    """A connection that only reads, waits for no lock, and asks for single rows at the ends of indexes.
+    """A connection that only reads, waits for no lock, and asks for single rows, found by their keys.
 
     That takes some microseconds; the way to the storage's thread and back takes many times as long.
     """
@@ -49,4 +57,11 @@ class Watch:
         self._db.close()
 
     def _read(self, user: str) -> Glimpse:
-        return Glimpse(pulse(self._db, user), last(self._db, user))
+        """What `sqlite_forgetting.pulse`, `sqlite_transcript.last` and the settings say, in one statement."""
+        ((number, at, memory, forgotten, cycles, settings),) = self._db.execute(
+            _SEEN, (hashed(user), user, user)
+        )
+        last = ((number, datetime.fromisoformat(at), memory),) if number is not None else ()
+        return Glimpse(
+            Pulse(last, datetime.fromisoformat(forgotten) if forgotten else None), cycles, settings
+        )

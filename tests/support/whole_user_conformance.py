@@ -67,13 +67,17 @@ class WholeUserConformance:
     async def test_a_glimpse_shows_what_a_read_does_or_nothing(self, storage: Storage) -> None:
         async def agreed() -> bool:
             seen, feed = storage.glimpse("ana"), await storage.cycle_feed("ana", 0, model=None)
-            return seen is None or seen == (await storage.pulse("ana"), feed.number)
+            sheets = await storage.sheets("ana", [("settings", "")])
+            told = seen is None or (seen.settings is not None) == bool(sheets)
+            return told and (seen is None or seen[:2] == (await storage.pulse("ana"), feed.number))
 
         await storage.claim("chat", "ana", START)
         assert await agreed()
         await storage.commit("ana", [new(record("m1"))])
         assert await agreed()
         await storage.append_cycle(close(cycle()))
+        assert await agreed()
+        await storage.put_sheet("ana", ("settings", ""), "{}", before=0, at=START)
         assert await agreed()
         await storage.forget("ana", START + timedelta(days=2))
         assert await agreed()

@@ -1,4 +1,4 @@
-"""A search reads from the database only what somebody has written since the last one."""
+"""A search reads from the database only what somebody has written since the last one; so do settings."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -84,3 +84,21 @@ async def test_what_another_process_does_is_seen_at_once(here: Memory, tmp_path:
         assert await found(here) == set()
         await there.save("ana", [MemoryDraft(content="Prefere o mar calmo")])
         assert await found(here) == {"Prefere o mar calmo"}
+
+
+@pytest.mark.spec("CM-9")
+async def test_settings_are_read_once_until_somebody_changes_them(
+    here: Memory, tmp_path: Path, trips: Trips
+) -> None:
+    assert (await here.preferences("ana")).language is None
+    trips.clear()
+    assert (await here.preferences("ana")).language is None
+    assert trips == []
+    async with Memory.open(url(tmp_path), embeddings=None, clock=Clock()) as there:
+        await there.change_settings("ana", language="en")
+        assert (await here.preferences("ana")).language == "en"
+        await there.change_settings("ana", language=None)
+        assert (await here.preferences("ana")).language is None
+        await there.change_settings("ana", language="pt")
+        await there.forget_user("ana")
+        assert (await here.preferences("ana")).language is None

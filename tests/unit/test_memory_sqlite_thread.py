@@ -67,13 +67,13 @@ async def test_nobody_waits_for_a_database_that_is_closed(tmp_path: Path) -> Non
 async def test_a_glimpse_shows_what_any_connection_has_written(tmp_path: Path) -> None:
     path, made = tmp_path / "m.db", record("m1", content="Mora em Recife.")
     async with SqliteStorage.open(path) as here, SqliteStorage.open(path) as there:
-        assert here.glimpse("ana") == (((), None), 0)
+        assert here.glimpse("ana") == (((), None), 0, None)
         await there.commit("ana", [Write(made, "create", made.created)])
-        assert here.glimpse("ana") == ((((1, made.created, "m1"),), None), 0)
+        assert here.glimpse("ana") == ((((1, made.created, "m1"),), None), 0, None)
         await here.commit("bia", [])
-        assert here.glimpse("bia") == (((), None), 0)
+        assert here.glimpse("bia") == (((), None), 0, None)
         await here.forget("ana", made.created)
-        assert here.glimpse("ana") == there.glimpse("ana") == (await here.pulse("ana"), 1)
+        assert here.glimpse("ana") == there.glimpse("ana") == (await here.pulse("ana"), 1, None)
 
 
 async def test_a_glimpse_waits_for_no_lock(tmp_path: Path) -> None:
