@@ -162,15 +162,18 @@ class RunInfo(Protocol):
         """Who is authenticated, on a server."""
 
 
-def of_run(runtime: RunInfo, source: ContextSource, single_user: str | None) -> Context:
+def of_run(
+    runtime: RunInfo, source: ContextSource, single_user: str | None, *, public: bool = False
+) -> Context:
     """The checked context of a run.
 
     The server's authenticated user wins over any `user_id` that the client sent; without either, a
-    single-user deployment gives its user; else NotAllowed.
+    single-user deployment gives its user; else NotAllowed. On a `public` server, which asks who is calling,
+    what a client sent never stands for the answer.
     """
     context = source(runtime.context)
     server = runtime.server_info
     identity = server.user.identity if server and server.user else None
-    user = identity or context.user_id or single_user or ""
-    values = {name: getattr(context, name) for name in _NAMES} | {"user_id": user}
+    told = "" if public and server else context.user_id or single_user or ""
+    values = {name: getattr(context, name) for name in _NAMES} | {"user_id": identity or told}
     return check(built(values))

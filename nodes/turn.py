@@ -161,7 +161,7 @@ def open_turn(state: State, runtime: Runtime[Any], services: Services, source: C
     InputRefused when the context cannot be used; NotAllowed without a user, and in another user's thread:
     a run may be resumed behind its first step.
     """
-    context = of_run(runtime, source, services.single_user)
+    context = of_run(runtime, source, services.single_user, public=services.public)
     if state.get("user_id") not in (None, context.user_id):
         raise NotAllowed("chat_of_another")
     here = place()

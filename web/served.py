@@ -1,5 +1,6 @@
 """What langgraph.json names as `http.app`: the page and the API beside LangGraph's own server."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -10,12 +11,14 @@ from thoughtcycle.graph.settings import Settings, load_settings
 from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.web.app import create_app
 from thoughtcycle.web.beside import Beside
+from thoughtcycle.web.stopping import at_stop
 
 
 def create_served(settings: Settings | None = None, models: ModelSettings | None = None) -> FastAPI:
     """An app whose routes another server takes over, and whose lifespan holds worker and gardens.
 
-    What is too long is refused on that server's routes, too.
+    What is too long is refused on that server's routes, too. Replies under way are cut when the process is
+    told to stop: that server waits for open answers first, without a limit.
     """
     configured = load_settings() if settings is None else settings
     ours = create_app(configured, models)
@@ -23,7 +26,9 @@ def create_served(settings: Settings | None = None, models: ModelSettings | None
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with ours.router.lifespan_context(ours):
-            yield
+            turns = ours.state.serving.turns
+            with at_stop(lambda: asyncio.ensure_future(turns.aclose())):
+                yield
 
     beside = FastAPI(
         title=ours.title,

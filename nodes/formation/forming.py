@@ -91,4 +91,4 @@ def open_forming(state: FormationState, runtime: Runtime[Context], services: Ser
     """The run as this step sees it; NotAllowed without a user, InputRefused('bad_field')."""
     if not isinstance(state.get("cycle_id", ""), str):
         raise InputRefused("bad_field", name="cycle_id", expected="text")
-    return Forming(of_run(runtime, adapt, services.single_user), services, state)
+    return Forming(of_run(runtime, adapt, services.single_user, public=services.public), services, state)

@@ -75,4 +75,4 @@ def open_garden(state: GardenState, runtime: Runtime[Context], services: Service
     """The run as this step sees it; NotAllowed without a user, InputRefused('bad_field')."""
     if not isinstance(state.get("dry_run", True), bool):
         raise InputRefused("bad_field", name="dry_run", expected="true | false")
-    return Garden(of_run(runtime, adapt, services.single_user), services, state)
+    return Garden(of_run(runtime, adapt, services.single_user, public=services.public), services, state)

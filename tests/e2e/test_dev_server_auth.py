@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -199,6 +200,39 @@ def test_the_page_and_the_api_beside_it_ask_too(
     assert [line["content"]["key"] for line in lines if line.get("of") == "store" and "content" in line] == [
         "k"
     ]
+
+
+@pytest.mark.spec("BY-5")
+def test_a_cron_runs_as_who_made_it(bob: httpx.Client, db: str) -> None:
+    """Also when it names somebody else. The sixth field is seconds, for the test's sake."""
+    made = []
+    for text, named in (("Gosto de pequi.", {}), ("Gosto de cacau.", {"context": {"user_id": "ana"}})):
+        cron = {"assistant_id": "thought_cycle", "schedule": "* * * * * *", "input": human(text), **named}
+        answer = bob.post("/runs/crons", json=cron)
+        assert answer.status_code == 200, answer.text
+        made.append(answer.json()["cron_id"])
+    deadline = time.monotonic() + 30
+    while not all(word in asyncio.run(contents(db, "bob")) for word in ("pequi", "cacau")):
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    assert [bob.delete(f"/runs/crons/{cron}").status_code for cron in made] == [204, 204]
+    for other in ("ana", "local"):
+        assert not any(word in asyncio.run(contents(db, other)) for word in ("pequi", "cacau"))
+
+
+@pytest.mark.spec("BY-5")
+def test_page_and_api_ask_as_the_servers_own_routes_do(server: Server, ana: httpx.Client) -> None:
+    with client(server.url) as nobody, client(server.url, authorization=f"Bearer {unsigned()}") as forged:
+        for path in ("/api/memories", "/api/settings", "/-/metrics", "/mcp", "/threads/search"):
+            for one in (nobody, forged):
+                answer = one.request("POST" if path in ("/mcp", "/threads/search") else "GET", path, json={})
+                assert answer.status_code == 401, (path, answer.text)
+                assert "jwt" not in answer.text.lower() and "Error" not in answer.text
+        assert nobody.get("/-/health").status_code == nobody.get("/ok").status_code == 200
+        assert "Ana" not in nobody.get("/", follow_redirects=True).text
+    said = {"assistant_id": "thought_cycle", "input": human("Gosto de caju.")}
+    assert ana.post("/runs/wait", json=said).status_code == 200
+    assert "caju" in ana.get("/api/memories").text
 
 
 def test_a_new_thread_with_an_id_of_ones_own(bob: httpx.Client) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -26,9 +27,24 @@ def free_port() -> int:
         return port
 
 
+@dataclass(frozen=True)
+class Running:
+    """A dev server that answers."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+
 @contextmanager
 def dev_server(folder: Path, environment: dict[str, str]) -> Iterator[str]:
-    """The server's URL; its log is `folder/dev.log`. Stopped by SIGTERM, as a person's Ctrl-C would."""
+    """The server's URL; see running_dev_server."""
+    with running_dev_server(folder, environment) as running:
+        yield running.url
+
+
+@contextmanager
+def running_dev_server(folder: Path, environment: dict[str, str]) -> Iterator[Running]:
+    """The server; its log is `folder/dev.log`. Stopped by SIGTERM, as a person's Ctrl-C would."""
     port = free_port()
     clean = {
         name: value
@@ -39,7 +55,7 @@ def dev_server(folder: Path, environment: dict[str, str]) -> Iterator[str]:
     langgraph = Path(sys.executable).parent / "langgraph"
     command = [langgraph, "dev", "--host", "127.0.0.1", "--port", str(port), "--no-browser", "--no-reload"]
     config = ["--n-jobs-per-worker", "10", "--config", ROOT / "langgraph.json"]
-    with (folder / "dev.log").open("wb") as log:
+    with (folder / "dev.log").open("ab") as log:
         process = subprocess.Popen(
             [*command, *config],
             cwd=folder,
@@ -50,7 +66,7 @@ def dev_server(folder: Path, environment: dict[str, str]) -> Iterator[str]:
         try:
             url = f"http://127.0.0.1:{port}"
             _wait(url, process, folder / "dev.log")
-            yield url
+            yield Running(url, process)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(STOP_SECONDS)

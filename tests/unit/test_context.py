@@ -45,6 +45,14 @@ def test_the_authenticated_user_wins_over_the_clients() -> None:
     assert of_run(runtime(None), adapt, "solo").user_id == "solo"
 
 
+def test_where_callers_are_asked_a_client_never_says_who_it_is() -> None:
+    nobody = SimpleNamespace(context={"user_id": "eve"}, server_info=SimpleNamespace(user=None))
+    with pytest.raises(NotAllowed, match="user"):
+        of_run(nobody, adapt, "solo", public=True)
+    assert of_run(runtime({"user_id": "eve"}, "ana"), adapt, None, public=True).user_id == "ana"
+    assert of_run(runtime({"user_id": "eve"}), adapt, None, public=True).user_id == "eve"  # in process
+
+
 def test_without_a_user_the_run_fails_closed() -> None:
     for given in (
         None,
