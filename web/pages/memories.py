@@ -29,6 +29,8 @@ PAGE = 50
 FOUND = 50
 """Memories that a search shows, best first."""
 STATUSES: tuple[Status, ...] = ("active", "archived", "superseded", "hidden")
+_SEARCHED: dict[Status, Part] = {"active": "facts", "archived": "archived"}
+"""What a search looks through; former versions and what is hidden are only listed."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LAYERS: tuple[Layer, ...] = get_args(Layer)
 
@@ -116,7 +118,8 @@ async def _found(reader: Page, memory: Memory, asked: Wanted, after: int) -> She
         return await browse(
             memory, reader.user, filters=one, statuses=(asked.status,), at=asked.at, after=after, limit=PAGE
         )
-    part: Part = "archived" if asked.status == "archived" else "facts"
+    if asked.status not in _SEARCHED:
+        return Shelf((), None)
     hits = await memory.search(
         reader.user,
         asked.query,
@@ -127,7 +130,7 @@ async def _found(reader: Page, memory: Memory, asked: Wanted, after: int) -> She
         since=one.since,
         until=one.until,
         at=asked.at,
-        include=(part,),
+        include=(_SEARCHED[asked.status],),
         counted=False,
     )
     return Shelf(tuple(hit.record for hit in hits if isinstance(hit, MemoryHit)), None)
