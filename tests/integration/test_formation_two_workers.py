@@ -41,7 +41,8 @@ SAID = (
 )
 SAMPLE = int(os.environ.get("TORTURE_SAMPLE", "2"))
 """Writes before which the lease of a worker runs out, on SQLite twice as many; 0: each."""
-WRITES, MOST = 10, 60
+WRITES, MOST = 8, 60
+"""Understanding the last cycle takes at least as many writes, and fewer than MOST."""
 
 
 async def fill(memory: Memory) -> None:
