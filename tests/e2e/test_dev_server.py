@@ -166,6 +166,24 @@ async def test_formation_and_garden_run_through_the_sdk(server: Server, client: 
     assert await server.memories("gil") == []
 
 
+@pytest.mark.spec("HM-7")
+async def test_a_garden_by_cron_beside_the_workers_own(server: Server, client: LangGraphClient) -> None:
+    """As docs/server.md shows it, only more often: the sixth field is seconds. Nothing is done twice."""
+    async with Memory.open(server.db, embeddings=None) as memory:
+        felt = MemoryDraft(content="nervoso com provas", kind="emo", said=utc_now() - timedelta(days=90))
+        (saved,) = await memory.save("hugo", [felt])
+    who = {"user_id": "hugo"}
+    cron = await client.crons.create("garden", schedule="* * * * * *", input={"dry_run": False}, context=who)
+    async with asyncio.timeout(40):
+        while await server.memories("hugo"):
+            await asyncio.sleep(0.2)
+    again = [client.runs.wait(None, "garden", input={"dry_run": False}, context=who) for _ in range(3)]
+    assert [one["counts"]["archive"] for one in await gather(*again)] == [0, 0, 0]
+    await client.crons.delete(cron["cron_id"])
+    async with Memory.open(server.db, embeddings=None) as memory:
+        assert [entry.op for entry in await memory.history("hugo", saved.record.id)] == ["save", "archive"]
+
+
 @pytest.mark.spec("BY-6", "BY-5")
 async def test_the_servers_store_is_ours(server: Server, client: LangGraphClient) -> None:
     own = ["ana%40example%2Ecom", "facts"]
