@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,12 +73,14 @@ async def kept(memory: "Memory", user: str, path: Path, caption: str, limits: "F
 
 def _read(path: Path, most: int) -> bytes:
     try:
-        if not path.is_file():  # neither a folder nor a device that never ends
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "")
+        if not path.is_file():  # nor a device that never ends
+            raise FileNotFoundError(errno.ENOENT, "")
         with path.open("rb") as source:
             return source.read(most)
     except (OSError, ValueError) as error:
-        cause = getattr(error, "strerror", None) or type(error).__name__
+        cause = error if isinstance(error, OSError) else OSError(errno.ENOENT, "")  # a NUL in its name
         raise InputRefused("file_unopened", path=repr(str(path)), cause=cause) from error
 
 
@@ -96,12 +97,15 @@ def told(record: "MemoryRecord") -> str:
 
 
 def path_in(line: str) -> tuple[Path, str]:
-    """Path and caption of `/attach PATH [caption]`; a path with spaces stands in quotes."""
+    """Path and caption of `/attach PATH [caption]`; a path with spaces stands in quotes.
+
+    InputRefused('file_missing') when the line names none.
+    """
     rest = line.strip().partition(" ")[2].strip()
     try:
         words = shlex.split(rest)
     except ValueError:  # a lone quotation mark
         words = rest.split()
     if not words:
-        raise InputRefused("file_unopened", path="''", cause="/attach PATH [caption]")
+        raise InputRefused("file_missing")
     return Path(words[0]).expanduser(), " ".join(words[1:])

@@ -27,13 +27,29 @@ from thoughtcycle.nodes.commands import command_in
 from thoughtcycle.nodes.context import Context
 from thoughtcycle.prompts.errors import InputRefused, StorageFailed, ThoughtcycleError
 
+UNUSABLE = frozenset(
+    {
+        "storage_full",
+        "storage_readonly",
+        "storage_corrupt",
+        "storage_unavailable",
+        "storage_unopenable",
+        "storage_foreign",
+        "schema_newer",
+        "spool_full",
+        "spool_unusable",
+    }
+)
+"""Failures after which the next piped line could not be kept either."""
+
 
 def run_chat(
     settings: Settings, models: ModelSettings, context: Context, name: str | None, *, as_json: bool
 ) -> None:
     """Talks until the input ends. Ctrl-C during a reply stops the reply, not the program.
 
-    Piped, the command fails at the end when a turn did: a script reads no replies.
+    Piped, a refused line has the refusal as its reply and the next is read, unless nothing can be kept any
+    more; the command fails at the end when a line did: a script reads no replies.
     """
     if (notice := set_up(settings.trace_key)) is not None:
         say(notice)
@@ -82,9 +98,10 @@ def _converse(
         display.end(TEXTS["stopped"])
     except ThoughtcycleError as error:
         display.end()
-        if not sys.stdin.isatty():
+        if error.code in UNUSABLE and not sys.stdin.isatty():
             raise
         display.refuse(error.text(ui_language()))
+        session.failed = True
     return True
 
 

@@ -28,7 +28,7 @@ def new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        raise InputRefused("file_unwritable", path=repr(str(path)), cause=error.strerror) from error
+        raise InputRefused("file_unwritable", path=repr(str(path)), cause=error) from error
     finally:
         part.unlink(missing_ok=True)
 
@@ -39,4 +39,4 @@ def check_writable(path: Path) -> None:
     if cause is None and not os.access(path.absolute().parent, os.W_OK):
         cause = errno.EACCES
     if cause is not None:
-        raise InputRefused("file_unwritable", path=repr(str(path)), cause=os.strerror(cause))
+        raise InputRefused("file_unwritable", path=repr(str(path)), cause=OSError(cause, ""))

@@ -45,7 +45,7 @@ def read_dialogue(path: Path) -> list[Line]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "UTF-8"
+        cause = error if isinstance(error, OSError) else "UTF-8"
         raise InputRefused("dialogue_unreadable", path=repr(str(path)), cause=cause) from error
     found = list(_lines(path, text))
     if not found:

@@ -180,5 +180,4 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        cause = error.strerror or type(error).__name__
-        raise InputRefused("import_unreadable", path=repr(str(path)), cause=cause) from error
+        raise InputRefused("import_unreadable", path=repr(str(path)), cause=error) from error

@@ -10,13 +10,17 @@ ThoughtcycleError
 └── Unexpected          a fault of ours, of which strangers read no more than that
 """
 
+import errno
+import socket
+
 from thoughtcycle.prompts.loader import Language, texts
 
 
 class ThoughtcycleError(Exception):
     """A failure with one clear line: what is wrong, what was expected, what to do.
 
-    `code` is a section of `prompts/<language>/errors.md`; `values` fill its placeholders.
+    `code` is a section of `prompts/<language>/errors.md`; `values` fill its placeholders, an OSError
+    with what the operating system meant by it.
     """
 
     def __init__(self, code: str, **values: object) -> None:
@@ -26,10 +30,21 @@ class ThoughtcycleError(Exception):
 
     def text(self, language: Language = "en") -> str:
         """The line that a person reads, in `language`."""
-        return texts(language, "errors").fill(self.code, **self.values)
+        values = {
+            name: system_reason(value, language) if isinstance(value, OSError) else value
+            for name, value in self.values.items()
+        }
+        return texts(language, "errors").fill(self.code, **values)
 
     def __str__(self) -> str:
         return self.text("en")
+
+
+def system_reason(error: OSError, language: Language) -> str:
+    """Why the operating system refused, in `language`: its own words are English, or of another language."""
+    reasons = texts(language, "system")
+    name = "name" if isinstance(error, socket.gaierror) else errno.errorcode.get(error.errno or 0, "other")
+    return reasons[name if name in reasons else "other"]
 
 
 class InputRefused(ThoughtcycleError):

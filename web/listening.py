@@ -37,7 +37,7 @@ def listen(settings: Settings, models: ModelSettings, told: Callable[[str], obje
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
-        raise InputRefused("port_taken", host=host, port=port, reason=error.strerror or error) from None
+        raise InputRefused("port_taken", host=host, port=port, reason=error) from None
     shown = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
     with listening:
         asyncio.run(_serve(app, listening, lambda: told(shown)))

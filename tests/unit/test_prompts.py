@@ -1,5 +1,8 @@
 """Every text exists in both languages, with the same sections and placeholders, and stays small."""
 
+import errno
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -55,3 +58,20 @@ def test_an_error_says_its_line_in_both_languages() -> None:
     error = InputRefused("message_too_long", length=5, longest=3)
     assert "5" in error.text("pt") and "3" in error.text("pt")
     assert error.text("pt") != error.text("en") == str(error)
+
+
+@pytest.mark.parametrize(
+    ("error", "pt", "en"),
+    [
+        (FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)), "não existe", "does not exist"),
+        (OSError(errno.EADDRINUSE, "Address already in use"), "outro programa", "another program"),
+        (IsADirectoryError(errno.EISDIR, ""), "pasta", "folder"),
+        (socket.gaierror(-2, "Name or service not known"), "nome", "name"),
+        (OSError(errno.EXDEV, "Invalid cross-device link"), "recusou", "refused"),
+        (OSError("no number"), "recusou", "refused"),
+    ],
+)
+def test_what_the_operating_system_says_is_said_in_the_language(error: OSError, pt: str, en: str) -> None:
+    refused = InputRefused("port_taken", host="::1", port=80, reason=error)
+    assert pt in refused.text("pt") and en in refused.text("en")
+    assert error.strerror is None or error.strerror == "" or error.strerror not in str(refused)
