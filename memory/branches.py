@@ -54,7 +54,7 @@ def settled(
     writes: list[Write] = []
     for record in [record for record in known.values() if gone(record)]:
         if record.status in ("active", "archived"):
-            writes += _abandoned(record, known.values(), gone, keys, at)
+            writes += abandoned(record, known.values(), gone, keys, at)
     changed = {write.record.id: write.record for write in writes}
     for record in known.values():
         away = record.status == "hidden" and record.reason == REASON
@@ -63,13 +63,14 @@ def settled(
     return writes
 
 
-def _abandoned(
+def abandoned(
     record: MemoryRecord,
     known: Iterable[MemoryRecord],
     left: Callable[[MemoryRecord], bool],
     keys: Keys,
     at: datetime,
 ) -> list[Write]:
+    """`record` says again what its newest version that is not `left` said; without one it is hidden."""
     former = [
         version
         for version in known
@@ -110,10 +111,15 @@ def _restored(
 def _replaced(
     record: MemoryRecord, version: MemoryRecord, op: Literal["abandon", "restore"], keys: Keys, at: datetime
 ) -> Write:
+    """The write that makes `record` say what `version` said."""
+    current = said_again(record, version).model_copy(update={"updated": at})
+    vectors = moved(current, keys.of(version))
+    return Write(with_vectors(current, vectors), op, at, before=record, vectors=vectors)
+
+
+def said_again(record: MemoryRecord, version: MemoryRecord) -> MemoryRecord:
     """`record` with what `version` said."""
     names = {"id", "revision", "status", "reason", "current", "valid_to", "updated", "created"}
     names |= {"merged", "pinned", "archived_at"}
     said = {name: getattr(version, name) for name in type(version).model_fields if name not in names}
-    current = record.model_copy(update={**said, "updated": at})
-    vectors = moved(current, keys.of(version))
-    return Write(with_vectors(current, vectors), op, at, before=record, vectors=vectors)
+    return record.model_copy(update=said)

@@ -2,15 +2,27 @@
 
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from datetime import datetime
+from typing import get_args
 
 from thoughtcycle.memory.branches import live_path
 from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.erasing import Erasing
 from thoughtcycle.memory.masking import Mask
-from thoughtcycle.memory.records import Conversation, Cycle, CycleMessage, Frozen, JournalEntry, MemoryRecord
+from thoughtcycle.memory.records import (
+    Conversation,
+    Cycle,
+    CycleMessage,
+    Frozen,
+    JournalEntry,
+    MemoryRecord,
+    Status,
+)
+from thoughtcycle.memory.rolling_back import rolled_back, taught, without_chat
+from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.verbatim import Verbatim, verbatim
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
+_EVERY: tuple[Status, ...] = get_args(Status)
 _PAGE = 500
 LONGEST_TITLE = 200
 
@@ -84,9 +96,10 @@ class Chats(Erasing):
         """Erases for good what was said in a chat and the memories that come from nowhere else (see `erase`).
 
         A memory that another chat supports too – said again, changed there, a former version from there –
-        stays. Of the cycles only empty ones stay, so that other processes drop what they know of them and an
-        import does not bring them back. Checkpoints are not the memory's (graph.forgetting deletes them
-        too). Running it again completes what was cut off. Raises NotAllowed('chat_unknown').
+        stays, without what was said in this one: it says again what it said before. Of the cycles only empty
+        ones stay, so that other processes drop what they know of them and an import does not bring them back.
+        Checkpoints are not the memory's (graph.forgetting deletes them too). Running it again completes what
+        was cut off. Raises NotAllowed('chat_unknown').
         """
         await self._check_own(user, chat)
         cycles = await self._storage.links(user, chat)
@@ -94,6 +107,7 @@ class Chats(Erasing):
         gone = [one.id for one in learned if one.current is None and not await self._supported(one, cycles)]
         if gone:
             await self.erase(user, gone)
+        changed = await self._roll_back(user, cycles)
         async for cycle in self._of(user, list(cycles)):
             if emptied_cycle(cycle) != cycle:
                 await self._storage.amend_cycle(user, cycle.id, emptied_cycle)
@@ -103,7 +117,28 @@ class Chats(Erasing):
                 await self._storage.adopt(known.model_copy(update={"tip": None, "title": None}))
         await self._storage.scrub()
         await self._spaces.drop_snapshot(user)
-        return Removed(cycles=len(cycles), memories=len(gone))
+        return Removed(cycles=len(cycles), memories=len(gone) + changed)
+
+    async def _roll_back(self, user: str, cycles: Collection[str]) -> int:
+        """Erases what these cycles told of memories that stay; how many say something else now."""
+
+        async def plan() -> tuple[Sequence[Write], None]:
+            every = await self._storage.listing(owned(user), _EVERY, limit=None, offset=0)
+            heads = {one.id for one in taught(every, cycles) if one.current is None}
+            family = [one for one in every if one.id in heads or one.current in heads]
+            keys = await self._keys(family, {})
+            return rolled_back(family, cycles, keys, self._clock()), None
+
+        stored, _ = await self._change(owned(user), plan)
+        every = await self._storage.listing(owned(user), _EVERY, limit=None, offset=0)
+        if versions := [one.id for one in taught(every, cycles) if one.current is not None]:
+            await self.erase(user, versions)
+        before: int | None = None
+        while rows := await self._storage.journal(owned(user), before=before, limit=_PAGE):
+            if kept := without_chat(rows, every, cycles):
+                await self._storage.rewrite_journal(owned(user), kept)
+            before = rows[-1].number
+        return sum(one.current is None and one.source.cycle not in cycles for one in stored.values())
 
     async def said_in(self, user: str, chat: str) -> Verbatim:
         """What takes all that was said in a chat out of the states that others share with it.
@@ -124,7 +159,9 @@ class Chats(Erasing):
 
     async def _supported(self, record: MemoryRecord, cycles: Collection[str]) -> bool:
         rows = await self._storage.journal(record.space, memory=record.id)
-        return supported(rows, await self._storage.versions(record.space, [record.id]), cycles)
+        others = sources(rows, await self._storage.versions(record.space, [record.id])) - set(cycles)
+        known = [one async for one in self._of(record.space, sorted(others))]
+        return len(others) > sum(is_empty(one) for one in known)
 
     async def _conversations(self, user: str) -> list[Conversation]:
         found: list[Conversation] = []
@@ -135,13 +172,14 @@ class Chats(Erasing):
         return found
 
 
-def supported(
-    rows: Iterable[JournalEntry], versions: Iterable[MemoryRecord], cycles: Collection[str]
-) -> bool:
-    """Whether a memory was said, said again or changed outside these cycles; hiding it supports nothing."""
-    sources = {row.cycle for row in rows if row.op not in ("hide", "abandon", "restore", "undo")}
-    sources |= {version.source.cycle for version in versions}
-    return bool(sources - set(cycles) - {None})
+def sources(rows: Iterable[JournalEntry], versions: Iterable[MemoryRecord]) -> set[str]:
+    """The cycles in which a memory was said, said again or changed; not hidden, nor changed but undone."""
+    known = list(rows)
+    undone = {row.undoes for row in known}
+    silent = ("hide", "abandon", "restore", "undo")
+    told = {row.cycle for row in known if row.op not in silent and row.number not in undone}
+    told |= {version.source.cycle for version in versions}
+    return {cycle for cycle in told if cycle is not None}
 
 
 def found_chat(chats: Sequence[Conversation], name: str, *, whole: bool = False) -> str | None:

@@ -68,8 +68,8 @@ async def test_a_chat_goes_with_what_was_learned_in_it_alone(memory: Memory, tmp
     await memory.search("ana", "quimeras", include=("facts", "cycles"))
     await memory.rename_chat("ana", "a", "Quimeras")
     removed = await memory.delete_chat("ana", "a")
-    assert (removed.cycles, removed.memories) == (1, 2)
-    assert await active(memory) == {"mora em Recife", "nasceu em 1991"}
+    assert (removed.cycles, removed.memories) == (1, 3)
+    assert await active(memory) == {"mora em Recife", "nasceu em 1990"}
     assert (await memory.get("ana", only)).status == "erased"  # type: ignore[union-attr]
     assert before in {record.id for record in await memory.list("ana")}
     assert [chat.id for chat in await memory.chats("ana")] == ["b"]
@@ -79,6 +79,30 @@ async def test_a_chat_goes_with_what_was_learned_in_it_alone(memory: Memory, tmp
     for file in tmp_path.glob("m.db*"):
         assert b"uimera" not in file.read_bytes()
     assert (await memory.delete_chat("ana", "a")).memories == 0
+
+
+@pytest.mark.spec("BY-4")
+@pytest.mark.parametrize("deleted, left", [("a", "Leeds"), ("b", "Leeds"), ("c", "Bath")])
+async def test_a_memory_says_again_what_it_said_before_the_chat(
+    memory: Memory, tmp_path: Path, deleted: str, left: str
+) -> None:
+    towns = {"a": "Bristol", "b": "Bath", "c": "Leeds"}
+    for chat, town in towns.items():
+        await save(memory, f"Lives in {town}", await exchange(memory, f"I moved to {town}", chat), "city")
+    await memory.delete_chat("ana", deleted)
+    assert await active(memory) == {f"Lives in {left}"}
+    (record,) = await memory.list("ana")
+    assert record.source.words == f"Lives in {left}"
+    told = json.dumps([line async for line in memory.export("ana")])
+    history = f"{await memory.history('ana', record.id)}{await memory.versions('ana', record.id)}"
+    assert towns[deleted] not in told + history
+    for file in tmp_path.glob("m.db*"):
+        assert towns[deleted].encode() not in file.read_bytes()
+    await memory.undo("ana")
+    assert towns[deleted] not in repr(await memory.list("ana"))
+    for chat in sorted(towns.keys() - {deleted}):
+        await memory.delete_chat("ana", chat)
+    assert await active(memory) == set()
 
 
 async def test_another_process_drops_what_it_knew_of_the_chat(database_url: str) -> None:
