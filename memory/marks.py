@@ -42,6 +42,7 @@ class _Words:
     remember: re.Pattern[str]
     prefer: re.Pattern[str]
     not_prefer: re.Pattern[str]
+    contact: re.Pattern[str]
     events: Mapping[str, re.Pattern[str]]
     channels: Mapping[str, re.Pattern[str]]
     times: Mapping[str, re.Pattern[str]]
@@ -59,6 +60,7 @@ def _words() -> _Words:
         remember=_any(*(each["remember"] for each in data)),
         prefer=_any(*(each["prefer"] for each in data)),
         not_prefer=_any(*(each["not_prefer"] for each in data)),
+        contact=_any(*(each["contact"] for each in data)),
         events=table("events"),
         channels=table("channels"),
         times=table("times"),
@@ -111,7 +113,10 @@ def tags_of(text: str) -> tuple[str, ...]:
 
 
 def preferences_in(message: str) -> tuple[Preference, ...]:
-    """The channel and the time of day that the user's message prefers, one of each at most (LM-7)."""
+    """The channel and the time of day that the user's message prefers, one of each at most (LM-7).
+
+    A time counts only for talking or meeting: who loves to run in the morning may not want to be called then.
+    """
     found: dict[str, Preference] = {}
     for sentence in _SENTENCE.finditer(_GREETING.sub(" ", _folded(message))):
         text = sentence[0]
@@ -120,8 +125,9 @@ def preferences_in(message: str) -> tuple[Preference, ...]:
             continue
         if value := _nearest(_words().channels, text, prefers.start()):
             found.setdefault("c", Preference("communication_preference", value, "communication"))
-        if value := _hour(text) or _nearest(_words().times, text, 0):
-            found.setdefault("t", Preference("time_preference", value, "scheduling"))
+        time = _hour(text) or _nearest(_words().times, text, 0)
+        if time and (_words().contact.search(text) or time == "business_hours"):
+            found.setdefault("t", Preference("time_preference", time, "scheduling"))
     return tuple(found.values())
 
 
