@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, ValidationError
 
 from thoughtcycle.integrations.agent_turn import AgentTurn, briefed
 from thoughtcycle.integrations.caller import Setup
@@ -16,7 +16,8 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import new_id
 from thoughtcycle.nodes.context import Context, check
 from thoughtcycle.prompts.errors import ThoughtcycleError
-from thoughtcycle.prompts.loader import texts
+from thoughtcycle.prompts.fields import FieldRefused
+from thoughtcycle.prompts.loader import Language, texts
 
 Message = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
 
@@ -33,6 +34,7 @@ class Session:
         self._chat = new_id()
         """No chat's: nothing that is said reaches this server but what the client asks."""
         self._shown: dict[str, None] = {}
+        self.language: Language = setup.language
         self.desk = Desk(setup.language, setup.limits)
 
     async def call(self, act: Act, **given: Any) -> str:
@@ -50,6 +52,26 @@ class Session:
         except ThoughtcycleError as failure:
             raise Refused(failure.text(self._setup.language)) from failure
         return told.text or self.desk.texts["search.nothing"]
+
+
+class _Server(MCPServer[Any]):
+    """Tells what is wrong with a call in one line; the SDK's own lines name its parts and a link."""
+
+    def __init__(self, *given: Any, language: Language, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._language: Language = language
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            cause = error.__cause__
+            if isinstance(cause, ValidationError):
+                first = cause.errors(include_url=False, include_input=False)[0]
+                raise ToolError(FieldRefused(first).text(self._language)) from cause
+            if type(cause) is ToolError:  # what a tool said, without the SDK's words before it
+                raise ToolError(str(cause)) from cause
+            raise
 
 
 def create_server(memory: Memory, context: Context, setup: Setup | None = None) -> MCPServer[Any]:
@@ -84,8 +106,9 @@ def create_server(memory: Memory, context: Context, setup: Setup | None = None) 
     async def briefing(message: Annotated[Message, Field(description=own["briefing.message"])]) -> str:
         return await _answered(session.briefing(message))
 
-    server: MCPServer[Any] = MCPServer(
+    server = _Server(
         "thoughtcycle",
+        language=session.language,
         instructions=own["instructions"],
         version=version("thoughtcycle"),
         log_level="WARNING",

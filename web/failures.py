@@ -20,6 +20,7 @@ from thoughtcycle.prompts.errors import (
     TooMuch,
     for_strangers,
 )
+from thoughtcycle.prompts.fields import FieldRefused
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
 from thoughtcycle.web import auth
 
@@ -84,10 +85,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:]) or "body"
-        refused = InputRefused("bad_field", name=place, expected=first["msg"])
-        return _answer(failure(refused, request), 422)
+        return _answer(failure(FieldRefused(error.errors()[0], above=1), request), 422)
 
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> JSONResponse:

@@ -146,8 +146,15 @@ async def test_bad_arguments_are_one_line_and_change_nothing(memory: Memory) -> 
         for name, arguments in BAD:
             refused = await asking.call_tool(name, arguments)
             assert refused.is_error and text(refused) and "Traceback" not in text(refused), (name, arguments)
+            assert "\n" not in text(refused) and "http" not in text(refused) and "Error" not in text(refused)
         assert not (await asking.call_tool("memory_search", {"query": "x", "user": "bia"})).is_error
     assert await memory.list("ana") == []
+
+
+async def test_a_bad_argument_is_told_in_the_language(memory: Memory) -> None:
+    async with client(memory, language="pt") as asking:
+        refused = await asking.call_tool("memory_save", {"content": {"not": "text"}})
+        assert text(refused) == "content não pode ser usado como está. Esperado: um texto."
 
 
 @pytest.mark.spec("BY-10")

@@ -136,6 +136,27 @@ async def test_what_cannot_be_used_gets_one_line(
         assert set(answer.json()) == {"code", "message"} and "\n" not in answer.json()["message"]
 
 
+async def test_what_was_expected_is_told_in_the_language_of_the_caller(tmp_path: Path) -> None:
+    table = [
+        ("briefing", '{"message": ', "O corpo do pedido", "JSON válido"),
+        ("briefing", "[]", "O corpo do pedido", "um objeto JSON"),
+        ("briefing", "{}", "message", "que estivesse lá"),
+        ("briefing", '{"message": 1}', "message", "um texto"),
+        ("briefing", '{"message": ""}', "message", "um texto com pelo menos 1 caractere"),
+        ("briefing", '{"message": "x", "tokens": 1}', "tokens", "pelo menos "),
+        ("briefing", '{"message": "x", "tokens": "many"}', "tokens", "um número inteiro"),
+        ("briefing", '{"message": "x", "recipe": "soup"}', "recipe", "um destes: 'layered', 'compact'."),
+        ("memories/changes/pin", '{"ids": []}', "ids", "pelo menos 1 item"),
+        ("memories/changes/pin", '{"ids": 7}', "ids", "uma lista"),
+    ]
+    headers = {"accept-language": "pt-BR", "content-type": "application/json"}
+    async with web(tmp_path) as client:
+        for path, body, name, expected in table:
+            answer = await client.post(f"/api/{path}", content=body, headers=headers)
+            told = answer.json()["message"]
+            assert told.startswith(f"{name} não pode ser usado como está. Esperado: {expected}"), told
+
+
 async def test_the_api_describes_itself(tmp_path: Path) -> None:
     async with web(tmp_path) as client:
         described = await ok(client.get("/api/openapi.json"))

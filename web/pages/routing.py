@@ -8,7 +8,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 
-from thoughtcycle.prompts.errors import InputRefused, NotAuthenticated, ThoughtcycleError
+from thoughtcycle.prompts.errors import NotAuthenticated, ThoughtcycleError
+from thoughtcycle.prompts.fields import FieldRefused
 from thoughtcycle.web.failures import failure, language_of, status_of
 from thoughtcycle.web.gate import Gated, Handler
 from thoughtcycle.web.pages.rendering import Page
@@ -29,9 +30,7 @@ class PageRoute(Gated):
             except ThoughtcycleError as known:
                 return refused(request, known)
             except RequestValidationError as malformed:
-                first = malformed.errors()[0]
-                name = ".".join(str(part) for part in first["loc"][1:]) or "form"
-                return refused(request, InputRefused("bad_field", name=name, expected=first["msg"]))
+                return refused(request, FieldRefused(malformed.errors()[0], above=1))
 
         return told
 
