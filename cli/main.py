@@ -45,9 +45,14 @@ from thoughtcycle.cli.options import (
     reported,
     ui_language,
 )
+from thoughtcycle.cli.usage import PlainGroup
 
 app = typer.Typer(
-    help=TEXTS["help"], no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
+    cls=PlainGroup,
+    help=TEXTS["help"],
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
 )
 app.add_typer(memories.app, name="memories")
 app.add_typer(evaluations.app, name="eval")
@@ -201,4 +206,4 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     logging.getLogger("thoughtcycle").addHandler(logging.NullHandler())
-    app()
+    app(prog_name="thoughtcycle")

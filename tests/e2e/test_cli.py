@@ -157,6 +157,28 @@ def test_a_bad_setting_is_one_line(name: str, value: str, tmp_path: Path) -> Non
     assert "secret" not in line
 
 
+@pytest.mark.parametrize(
+    ("language", "args", "expected"),
+    [
+        ("pt", "frob", "era esperado um destes: profile, "),
+        ("en", "memories frob", "one of these was expected: list, "),
+        ("pt", "keys new", "Falta USER em `thoughtcycle keys new`"),
+        ("pt", "memories show", "Falta ID"),
+        ("pt", "web --port abc", "--port não pode ser usado como está. Esperado: um número inteiro"),
+        ("en", "web --port 99999", "Expected: at most 65535"),
+        ("en", "jobs list --state odd", "Expected: 'waiting', 'running', 'dead'."),
+        ("pt", "memories list --frob", "Não há a opção --frob"),
+        ("pt", "--db x memories list", "as opções ficam depois do comando"),
+        ("en", "memories list --db", "The option --db lacks the value"),
+        ("en", "memories show a b", "more arguments"),
+    ],
+)
+def test_what_was_typed_wrong_is_one_line_in_the_language(language: str, args: str, expected: str) -> None:
+    done = run(*args.split(), env={"THOUGHTCYCLE_LANGUAGE": language})
+    assert done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("thoughtcycle: ") and expected in done.stderr
+
+
 def test_the_home_folder_in_a_database_url(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ana")
     assert parse_url("sqlite:///~/m.db").path == Path("/home/ana/m.db")
