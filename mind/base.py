@@ -57,6 +57,8 @@ class View:
     session: str = ""
     """What is remembered of this conversation, beside its recent history."""
     actions: tuple[ActionCard, ...] = ()
+    withheld: bool = False
+    """Memory is paused, and the message does not ask to keep anything."""
     usage: list[Usage] = field(default_factory=list, compare=False)
     """Every model call adds what it cost here."""
 

@@ -63,7 +63,8 @@ def reply_prompt(question: Question[str], view: View) -> list[BaseMessage]:
     """The messages of a text for the user, in the order of HM-11: persona, memory, context, history, task."""
     frame = texts(view.language, "frame")
     seen = [_briefing(frame, view), _moment(frame, view, view.shown), _history(frame, view, view.history)]
-    task = f"{frame['use_memory']}\n{_task(question, view)}"
+    paused = f"{frame['paused']}\n" if view.withheld else ""
+    task = f"{frame['use_memory']}\n{paused}{_task(question, view)}"
     return _messages(view, [_persona(frame, view), data_block(frame, seen), task])
 
 

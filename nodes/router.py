@@ -32,7 +32,7 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
     """One decision; at most `max_steps` of them in a cycle, and never a recursion error."""
     if turn.state.get("failure"):
         return {"next_action": REMEMBER}
-    unsaid = unsays(turn.message)
+    unsaid = turn.withheld or unsays(turn.message)
     enabled = [action.name for action in actions.enabled(turn.context, unsaid=unsaid)]
     if not enabled:
         return await _end(turn, "no_action")

@@ -14,6 +14,7 @@ from langgraph.types import StreamWriter
 
 from thoughtcycle.memory.records import MemoryHit, MemoryRecord, Recalled, Utterance, new_id
 from thoughtcycle.mind.base import ActionCard, View
+from thoughtcycle.mind.language.requests import asks_to_keep
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes import envelope
 from thoughtcycle.nodes.context import ContextSource, of_run
@@ -48,6 +49,11 @@ class Turn(Run):
     def message(self) -> str:
         """The user's message."""
         return user_message(self.state["messages"]).text
+
+    @property
+    def withheld(self) -> bool:
+        """Whether memory is paused and the user's words do not ask to keep anything (BY-10)."""
+        return bool(self.state.get("paused")) and not asks_to_keep(self.message)
 
     def texts(self, name: str, package: str = "thoughtcycle.prompts") -> Texts:
         """A text file in the turn's language."""
@@ -105,6 +111,7 @@ class Turn(Run):
             briefed=frozenset(briefing["shown"]) if briefing else frozenset(),
             session=briefing.get("session", "") if briefing else "",
             actions=tuple(actions),
+            withheld=self.withheld,
         )
 
     def spent(self, view: View) -> list[Spent]:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from thoughtcycle.mind.language import values
-from thoughtcycle.mind.language.clauses import Message, Sentence, strip_lead
+from thoughtcycle.mind.language.clauses import Message, Sentence, parse, strip_lead
 from thoughtcycle.mind.language.dates import annotate
 from thoughtcycle.mind.language.facts import Fact, told
 from thoughtcycle.mind.language.fold import Folded
@@ -19,7 +19,7 @@ from thoughtcycle.mind.language.topics import (
     topic_bindings,
     topic_context,
 )
-from thoughtcycle.prompts.loader import Language, word_lists
+from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
 NOTE_LENGTH = 500
 """Characters of a note that is kept as said."""
@@ -72,6 +72,22 @@ def remember_in(
         facts = told(payload, language, now) or (note(payload, language, now),)
         return facts, end
     return None
+
+
+def asks_to_keep(text: str) -> bool:
+    """Whether a message says, in any language, that something shall be kept: "remember that …"."""
+    return any(_asks_in(parse(text, language), language) for language in LANGUAGES)
+
+
+def _asks_in(message: Message, language: Language) -> bool:
+    pattern = compiled(_data(language)["remember"], language)
+    for sentence in message.sentences:
+        for clause in sentence.clauses:
+            match = pattern.match(message.folded.text, clause.start, sentence.end)
+            asks = match is not None and (not sentence.question or match.groupdict().get("please"))
+            if asks and clause.mood not in ("hypothetical", "reported"):
+                return True
+    return False
 
 
 def note(payload: str, language: Language, now: datetime) -> Fact:

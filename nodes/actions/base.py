@@ -92,6 +92,9 @@ class Action(ABC, Generic[T]):
         if not self.ends:
             self.status(turn)
         view = turn.view()
+        if self.writes and view.withheld:  # whatever a model decided
+            outcome = Outcome(self._common(turn, "paused.unkept"), "refused")
+            return await self._record(turn, view, _step(self.name, None, outcome, "refused"), outcome, None)
         given = await turn.mind.ask(self.question, view) if self.question else None
         key = _plain(self.input_key(given))  # type: ignore[arg-type]
         if self.question and _ran_before(self.name, key, view.steps):

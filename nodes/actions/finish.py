@@ -23,7 +23,9 @@ def answer_by_rules(view: View) -> str:
         parts.append(action.say(view.language, "rules.long", count=LIMIT))
     elif any(fact.shortened for fact in told.facts):
         parts.append(action.say(view.language, "rules.shortened"))
-    if told.facts and not any(did(view, name) for name in ("MemorySave", "MemoryUpdate", ATTACH)):
+    if view.withheld and (told.facts or told.retractions):
+        parts.append(action.say(view.language, "rules.paused"))
+    elif told.facts and not any(did(view, name) for name in ("MemorySave", "MemoryUpdate", ATTACH)):
         parts.append(action.say(view.language, "rules.unkept"))
     elif told.beyond and not parts:
         parts.append(action.say(view.language, "rules.beyond"))

@@ -1,13 +1,23 @@
 """Settings changed from the chat: smart context and pause, in both languages, and what a pause keeps out."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import pytest
 
 from support.graphs import lab
 from thoughtcycle.memory.formed import UserSettings
+from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.settling import settle_time_zone
+
+T = TypeVar("T")
+
+
+def save_always(view: View) -> str:
+    return "MemorySave"
 
 
 @pytest.mark.spec("SM-6")
@@ -33,6 +43,60 @@ async def test_while_paused_the_transcript_is_kept_and_nothing_is_learned(tmp_pa
         cycles = await talk.memory.conversation("ana", "t", limit=9)
         assert [cycle.formation for cycle in cycles] == ["none", "none", "none", "pending"]
         assert "Pedro" in (await talk.memory.list("ana"))[-1].text
+
+
+@pytest.mark.spec("BY-10")
+@pytest.mark.parametrize(
+    ("language", "told", "asked", "kept", "forget"),
+    [
+        (
+            "pt",
+            "Minha gata se chama Mimi.",
+            "Lembre que minha gata se chama Mimi.",
+            "Gata: Mimi",
+            "esquece a Mimi",
+        ),
+        (
+            "en",
+            "My cat is called Felix.",
+            "Please remember that my cat is called Felix.",
+            "Cat: Felix",
+            "forget my cat",
+        ),
+    ],
+)
+async def test_while_paused_only_what_is_asked_for_is_kept(
+    tmp_path: Path, language: str, told: str, asked: str, kept: str, forget: str
+) -> None:
+    async with lab(tmp_path) as talk:
+        await talk.say("/pause on", language=language)
+        said = await talk.answer(told, language=language)
+        assert {"pt": "pausada e não guardei", "en": "paused and I did not keep"}[language] in said
+        assert await talk.memory.list("ana") == []
+        await talk.say(asked, language=language)
+        assert [record.text for record in await talk.memory.list("ana")] == [kept]
+        changed = told.replace("Mimi", "Lili").replace("Felix", "Tom")
+        await talk.say(changed, language=language)
+        assert [record.text for record in await talk.memory.list("ana")] == [kept]
+        await talk.say(forget, language=language)
+        assert await talk.memory.list("ana") == []
+
+
+class Eager(RuleMind):
+    """Wants to save whatever it is told."""
+
+    async def ask(self, question: Question[T], view: View) -> T:
+        decides = question.name.startswith("router")
+        return await super().ask(
+            replace(question, by_rules=cast(Any, save_always)) if decides else question, view
+        )
+
+
+async def test_a_mind_that_wants_to_write_in_a_pause_is_refused(tmp_path: Path) -> None:
+    async with lab(tmp_path, mind=Eager()) as talk:
+        await talk.memory.change_settings("ana", paused=True)
+        await talk.say("My cat is called Felix.", language="en")
+        assert await talk.memory.list("ana") == []
 
 
 @pytest.mark.parametrize("bad", ["/smart talvez", "/pause 7"])
