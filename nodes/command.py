@@ -11,7 +11,7 @@ from langgraph.graph import END
 from thoughtcycle.memory.records import Step
 from thoughtcycle.memory.searching import as_found
 from thoughtcycle.memory.secrets import unasked
-from thoughtcycle.mind.language.unsaying import unsays_last
+from thoughtcycle.mind.language.unsaying import undoes_last, unsays_last
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.attach import attach, looked_at, with_marks
 from thoughtcycle.nodes.commands import LOOK_UP, Command, command_in, switched
@@ -21,6 +21,7 @@ from thoughtcycle.nodes.message import new_messages, taken_in
 from thoughtcycle.nodes.settling import settle
 from thoughtcycle.nodes.state import Briefing, State, StateUpdate
 from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.nodes.undo import UNDO, undo
 from thoughtcycle.nodes.unsay import UNSAY, unsay
 from thoughtcycle.nodes.uploads import Upload, uploads_in
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed, ThoughtcycleError
@@ -71,7 +72,7 @@ async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
     if uploads:
         return settled | await _take_in(turn, {**fresh, **settled}, message, uploads, gone)
     messages = [*gone, message]
-    called = UNSAY if unsays_last(message.text) else command_in(message.text)
+    called = _called(message.text)
     if called is None:
         return settled | {"messages": messages}
     begun = replace(turn, state=cast(State, {**turn.state, **fresh, **settled, "messages": [message]}))
@@ -97,7 +98,16 @@ async def _take_in(
 async def _answered(turn: Turn, called: Command) -> StateUpdate:
     if called.name == LOOK_UP:
         return await _look_up(turn, called.argument)
+    if called is UNDO:
+        return await undo(turn)
     return await unsay(turn) if called is UNSAY else await _switch(turn, called)
+
+
+def _called(text: str) -> Command | None:
+    """The command that a message is, typed or in plain words."""
+    if unsays_last(text):
+        return UNSAY
+    return UNDO if undoes_last(text) else command_in(text)
 
 
 async def _admit(turn: Turn) -> None:

@@ -28,3 +28,12 @@ async def open_cycle(turn: Turn) -> Cycle | None:
         follow=not turn.kept,
         channel=turn.context.channel,
     )
+
+
+async def exchange_before(turn: Turn) -> Cycle | None:
+    """The exchange before this message; None at the beginning, and in incognito, where none is kept."""
+    if turn.context.incognito:
+        return None
+    tip = turn.state.get("parent") if turn.kept else None
+    cycles = await turn.memory.conversation(turn.user, turn.chat, limit=1, tip=tip)
+    return cycles[-1] if cycles else None

@@ -1,10 +1,10 @@
 """Answers "don't remember this" said after a message: nothing is learned from the exchange before (BY-10)."""
 
-from thoughtcycle.memory.records import Cycle, Step
+from thoughtcycle.memory.records import Step
 from thoughtcycle.memory.unlearning import unlearn
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.commands import Command
-from thoughtcycle.nodes.cycle import open_cycle
+from thoughtcycle.nodes.cycle import exchange_before, open_cycle
 from thoughtcycle.nodes.state import StateUpdate
 from thoughtcycle.nodes.turn import Turn
 
@@ -15,7 +15,7 @@ UNSAY = Command("unsay", "")
 async def unsay(turn: Turn) -> StateUpdate:
     """Takes back what was learned from the exchange before, and says so in one line."""
     turn.require_memory()
-    before = await _before(turn)
+    before = await exchange_before(turn)
     cycle = await open_cycle(turn)
     gone: list[str] = []
     if before is not None:
@@ -32,12 +32,3 @@ async def unsay(turn: Turn) -> StateUpdate:
         "steps": [step],
         "next_action": "remember",
     }
-
-
-async def _before(turn: Turn) -> Cycle | None:
-    """The exchange before this message; None at the beginning, and in incognito, where none is kept."""
-    if turn.context.incognito:
-        return None
-    tip = turn.state.get("parent") if turn.kept else None
-    cycles = await turn.memory.conversation(turn.user, turn.chat, limit=1, tip=tip)
-    return cycles[-1] if cycles else None

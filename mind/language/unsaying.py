@@ -1,4 +1,4 @@
-"""Whether a message asks not to remember something: what it says itself, or what was said before it."""
+"""Whether a message asks to keep nothing of itself or of what was said before it, or to undo a change."""
 
 from functools import cache
 
@@ -26,6 +26,16 @@ def unsays(text: str) -> bool:
 def unsays_last(text: str) -> bool:
     """Whether a message says that and nothing else, so that it means what was said before it."""
     return len(text) <= LONGEST and any(_alone(text, language) for language in LANGUAGES)
+
+
+def undoes_last(text: str) -> bool:
+    """Whether a message says, in any language, nothing but that the last change shall be taken back."""
+    return len(text) <= LONGEST and any(
+        compiled(str(word_lists(language, "language/social")["undo_last"]), language).fullmatch(
+            fold(text, language).text.strip(" .,!;?…")
+        )
+        for language in LANGUAGES
+    )
 
 
 def _alone(text: str, language: Language) -> bool:
