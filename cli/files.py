@@ -22,6 +22,9 @@ def new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         part.touch(mode=0o600, exist_ok=False)
+    except OSError as error:
+        raise InputRefused("file_unwritable", path=repr(str(path)), cause=error) from error
+    try:
         with part.open("wb") as file:
             yield file
             file.flush()

@@ -125,6 +125,8 @@ def search(
     archived: Annotated[bool, Flag("--archived", help=TEXTS["option.archived"])] = False,
     recipe: Annotated[str, typer.Option("--recipe", help=TEXTS["option.recipe"])] = "adaptive",
 ) -> None:
+    if not query.strip():
+        raise InputRefused("query_empty")
     options: dict[str, Any] = {
         "kinds": check_names(kinds, get_args(Kind), "--kind"),
         "layers": check_names(layers, get_args(Layer), "--layer"),

@@ -71,6 +71,8 @@ def metrics(
         put_json({"user": owner, "metrics": plain(found), "wrong": _wrong(asked)})
     else:
         _print(found, asked)
+        if html is not None:
+            typer.echo(TEXTS.fill("metrics.written", file=html))
 
 
 def _write(html: Path, found: "Sequence[Metric]", asked: "Sequence[Answer]", title: str) -> None:

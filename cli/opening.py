@@ -84,7 +84,7 @@ def confirm(question: str, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise InputRefused("confirm")
-    typer.confirm(question, abort=True)
+    typer.confirm(question, abort=True, err=True)
 
 
 async def find_chat(memory: "Memory", user: str, name: str) -> str:

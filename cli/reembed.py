@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from thoughtcycle.cli.opening import with_memory
+from thoughtcycle.cli.opening import confirm, with_memory
 from thoughtcycle.cli.options import TEXTS, Db, Json, User, put_json, reported
 from thoughtcycle.cli.users import Yes
 
@@ -29,8 +29,7 @@ def reembed(user: User = None, db: Db = None, as_json: Json = False, yes: Yes = 
             typer.echo(TEXTS.fill("reembed.cost", model=memory.model, **asdict(found)))
         if not found.texts:
             return
-        if not yes and not typer.confirm(TEXTS["reembed.ask"], err=True):
-            raise typer.Exit(1)
+        confirm(TEXTS["reembed.ask"], yes)
         console = Console(stderr=True)
         with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as bar:
             task = bar.add_task(TEXTS["reembed.running"], total=found.memories + found.messages)

@@ -19,9 +19,9 @@ _TABLES = ("memories", "conversations", "cycles", "checkpoints")
 async def backup(url: str, file: Path, *, replace: bool = False) -> int:
     """Writes the database of `url` as it is at one moment to `file`; its size in bytes.
 
-    Writers go on meanwhile. `file` must be new unless `replace`, else InputRefused('file_exists'). Raises
-    InputRefused('backup_mongodb') for MongoDB, which has tools of its own, InputRefused('backup_missing')
-    when there is no database yet, and StorageFailed.
+    Writers go on meanwhile. `file` must be new unless `replace`, else InputRefused('file_exists'), and
+    writable, else InputRefused('file_unwritable'). Raises InputRefused('backup_mongodb') for MongoDB, which
+    has tools of its own, InputRefused('backup_missing') when there is no database yet, and StorageFailed.
     """
     return await asyncio.to_thread(_backup, _path(url), file, replace)
 
@@ -51,8 +51,11 @@ def _backup(path: Path, file: Path, replace: bool) -> int:
         raise InputRefused("backup_missing", path=repr(str(path)))
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
+        part.touch(mode=0o600)
+    except OSError as error:
+        raise InputRefused("file_unwritable", path=repr(str(file)), cause=error) from error
+    try:
         with translated(str(path)), closing(_open(path)) as source, translated(str(file)):
-            part.touch(mode=0o600)
             with closing(sqlite3.connect(part)) as copy:
                 source.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, without companions

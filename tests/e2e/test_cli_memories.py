@@ -111,7 +111,9 @@ def test_reembed_shows_the_cost_and_asks(tmp_path: Path) -> None:
     asyncio.run(fill())
     english = {"THOUGHTCYCLE_LANGUAGE": "en"}
     asked = run("reembed", db=db, env=english)
-    assert asked.returncode != 0
+    assert "--yes" in refused(asked) and "text was expected" in refused(
+        run("memories", "search", " ", db=db, env=english)
+    )
     assert "1 texts, 13 characters" in asked.stdout
     assert "Done" in run("reembed", "--yes", db=db, env=english).stdout
     assert json.loads(run("reembed", "--json", db=db).stdout)["texts"] == 0

@@ -20,6 +20,7 @@ def test_table_and_page(tmp_path: Path, language: str, name: str) -> None:
     done = run("metrics", "--file", EXAMPLE, "--html", str(page), db=tmp_path / "m.db", env=env)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{name} " in done.stdout and "100.0%" in done.stdout
+    assert done.stdout.rstrip().endswith(f"{page}.")
     text = page.read_text()
     assert name in text and "<svg" in text and "http://" not in text.replace("http://www.w3.org", "")
     assert ElementTree.fromstring(text.split("\n", 1)[1]).tag.endswith("html")

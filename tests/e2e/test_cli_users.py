@@ -36,6 +36,13 @@ def test_an_export_is_written_whole_and_for_its_owner_only(filled: Path, tmp_pat
 
 
 @pytest.mark.spec("BY-4")
+@pytest.mark.parametrize("command", ["backup", "export"])
+def test_a_file_that_cannot_be_written_is_one_line(command: str, filled: Path) -> None:
+    for place, why in ((filled.parent / "none" / "b.db", "não existe"), (filled / "b.db", "não é uma pasta")):
+        line = refused(run(command, str(place), db=filled))
+        assert "b.db" in line and "não pode ser gravado" in line and why in line
+
+
 def test_a_backup_is_restored_over_what_was_broken(filled: Path, tmp_path: Path) -> None:
     db, copy = tmp_path / "m.db", tmp_path / "copy.db"
     assert run("backup", str(copy), db=filled).returncode == 0
