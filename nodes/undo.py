@@ -34,12 +34,12 @@ async def undo(turn: Turn) -> StateUpdate:
             told.setdefault(section, []).append(done.record.text.rstrip("."))
     lines = [words.fill(section, memories="; ".join(texts)) for section, texts in told.items()]
     said = await speak(" ".join(lines) or turn.texts("actions/finish")["rules.undo"], chat_history=False)
-    status, outcome = ("done", ", ".join(told)) if told else ("nothing", "undone.nothing")
+    outcome = ", ".join(told) or "undone.nothing"
     return {
         "messages": [said],
         "cycle_id": cycle.id if cycle else None,
         "recalled": [known for known in turn.state.get("recalled", ()) if known["id"] not in ids],
-        "steps": [Step(action="/undo", input="", outcome=outcome, status=status)],
+        "steps": [Step(action="/undo", input="", outcome=outcome, status="done" if told else "nothing")],
         "next_action": "remember",
     }
 

@@ -13,7 +13,7 @@ from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.language.clauses import parse
 from thoughtcycle.mind.language.understanding import Fact
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.superseding import undecided
+from thoughtcycle.nodes.actions.superseding import relative_meant, undecided
 from thoughtcycle.nodes.actions.told import brief_list, did, has_key, has_words, heard
 from thoughtcycle.nodes.attach import ACTION as ATTACH
 from thoughtcycle.nodes.turn import Turn
@@ -80,6 +80,7 @@ def unsaved(view: View) -> list[Fact]:
     facts = [fact for fact in heard(view).facts if fact.key not in {memory["key"] for memory in known}]
     if did(view, ATTACH):
         facts = [fact for fact in facts if not _names_a_file(fact)]
+    facts = [fact for fact in facts if relative_meant(fact, view.recalled) not in known]
     return [fact for fact in facts if not (fact.replaces and any(_took(memory, fact) for memory in known))]
 
 

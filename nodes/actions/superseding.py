@@ -1,5 +1,6 @@
 """Which recalled memories a message gives a new content, and between which it leaves a doubt (pure)."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -8,6 +9,10 @@ from thoughtcycle.mind.base import View
 from thoughtcycle.mind.language.dates import mentions, undated
 from thoughtcycle.mind.language.understanding import Fact
 from thoughtcycle.nodes.actions.told import has_key, has_words, heard, subject_of
+
+_YEARS = ("age", "birthday")
+"""Ends of the keys under which somebody's age is told: "is six", "turns six in March"."""
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,8 @@ def changes(view: View) -> list[Change]:
             change = Change(memory, _moved(memory, fact, view) if _moves(fact) else fact)
             if memory["content"] != change.fact.content:
                 found.append(change)
+        elif told.correction and (relative := relative_meant(fact, view.recalled)) is not None:
+            found.append(Change(relative, _named(fact, relative)))
         elif told.correction and fact.replaces:
             found += _replaced(fact, view)
     return found
@@ -40,6 +47,34 @@ def undecided(view: View) -> list[Recalled]:
     moved = [fact for fact in told.facts if _moves(fact) and fact.key not in known]
     several = [found for fact in moved if len(found := _candidates(fact, view.recalled)) > 1]
     return [memory for found in several for memory in found]
+
+
+def relative_meant(fact: Fact, recalled: Iterable[Recalled]) -> Recalled | None:
+    """The memory of the one relative of a kind whose age or birthday a fact corrects without a name."""
+    kind, _, aspect = fact.key.rpartition(":")
+    if kind.count(":") != 1 or not kind.startswith("family:") or aspect not in _YEARS:
+        return None
+    own = [memory for memory in recalled if has_key(memory, (kind,))]
+    if len({subject_of(memory) for memory in own}) != 1:
+        return None
+    years = [memory for memory in own if _aspect(memory) in _YEARS]
+    return years[0] if len(years) == 1 else None
+
+
+def _aspect(memory: Recalled) -> str:
+    return (memory["key"] or "").rpartition(":")[2]
+
+
+def _named(fact: Fact, memory: Recalled) -> Fact:
+    """A fact about a relative under the name by which the memory knows them; what it leaves open stays."""
+    kin, _, said = fact.content.partition(" ")
+    name = re.match(rf"{re.escape(kin)} ([A-ZÀ-Ý][\w-]*)", memory["content"])
+    content = f"{kin} {name[1]} {said}" if name else fact.content
+    before, now = (_NUMBER.sub("#", text) for text in (memory["content"], content))
+    if before.startswith(f"{now} "):
+        content += before[len(now) :]
+    bindings = (*fact.bindings, name[1]) if name else fact.bindings
+    return replace(fact, content=content, key=memory["key"] or fact.key, bindings=bindings)
 
 
 def _moves(fact: Fact) -> bool:

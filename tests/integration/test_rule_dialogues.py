@@ -219,6 +219,20 @@ ANSWERING = (
     ),
     dialogue(
         "pt",
+        ("Meu filho Davi faz 6 anos em março.",),
+        ("Corrigindo: meu filho faz 7 anos.", "davi faz 7 anos"),
+        kept=("Filho Davi faz 7 anos em março",),
+    ),
+    dialogue(
+        "en",
+        ("My son Leo turns six in March.",),
+        ("Correction: my son turns seven in March.", "leo turns seven"),
+        ("My son Max turns nine in May.",),
+        ("Correction: my son turns ten in May.", "-updated"),
+        kept=("Son Leo turns seven in March", "Son Max turns nine in May", "Son turns ten in May"),
+    ),
+    dialogue(
+        "pt",
         ("minha gata se chama Mimi",),
         ("desfaz isso", "esqueci: gata: mimi"),
         ("desfaça", "thoughtcycle memories undo"),
