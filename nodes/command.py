@@ -18,7 +18,7 @@ from thoughtcycle.nodes.commands import LOOK_UP, Command, command_in, switched
 from thoughtcycle.nodes.cycle import open_cycle
 from thoughtcycle.nodes.envelope import enveloped
 from thoughtcycle.nodes.message import new_messages, taken_in
-from thoughtcycle.nodes.settling import settle
+from thoughtcycle.nodes.settling import last_spoken, settle
 from thoughtcycle.nodes.state import Briefing, State, StateUpdate
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.nodes.undo import UNDO, undo
@@ -67,7 +67,8 @@ async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
     uploads = uploads_in(said, largest=limits.file_bytes)
     message = taken_in(said, longest=limits.message_chars, empty=bool(uploads))
     language, time_zone = await settle(turn, message.text)
-    settled: StateUpdate = {"language": language, "time_zone": time_zone}
+    spoken = last_spoken(turn) if command_in(message.text) else language
+    settled: StateUpdate = {"language": language, "spoken": spoken, "time_zone": time_zone}
     gone = [RemoveMessage(id=part.id) for part in said[:-1] if part.id]
     if uploads:
         return settled | await _take_in(turn, {**fresh, **settled}, message, uploads, gone)

@@ -3,10 +3,14 @@
 import re
 from typing import NamedTuple
 
+from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.prompts.loader import Language
 
 LOOK_UP, SMART, PAUSE = "lembrar", "smart", "pausar"
 _NAMES = {"lembrar": LOOK_UP, "remember": LOOK_UP, "smart": SMART, "pausar": PAUSE, "pause": PAUSE}
+_LANGUAGES: dict[str, Language] = {"lembrar": "pt", "pausar": "pt", "remember": "en", "pause": "en"}
+_NEUTRAL = ("on", "off")
 _COMMAND = re.compile(rf"/({'|'.join(_NAMES)})(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
 _SETTING = {SMART: "smart_context", PAUSE: "paused"}
 _SWITCH = {
@@ -38,6 +42,14 @@ def command_in(text: str) -> Command | None:
     """The command that a message is; None when it is none."""
     match = _COMMAND.fullmatch(text)
     return Command(_NAMES[match[1].casefold()], (match[2] or "").strip()) if match else None
+
+
+def command_language(text: str, spoken: Language | None, default: Language) -> Language:
+    """The language to answer a command in: of its argument, of what was `spoken`, its own, else `default`."""
+    match = _COMMAND.fullmatch(text)
+    own = spoken or (_LANGUAGES.get(match[1].casefold()) if match else None) or default
+    said = (match[2] or "").strip() if match else ""
+    return own if said.casefold() in _NEUTRAL else detect_language(said, own)
 
 
 async def switched(turn: Turn, command: Command) -> tuple[str, str]:

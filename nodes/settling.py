@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 from thoughtcycle.memory.formed import UserSettings
 from thoughtcycle.mind.language.detect import detect_language
+from thoughtcycle.nodes.commands import command_in, command_language
 from thoughtcycle.nodes.context import check_time_zone
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import InputRefused
-from thoughtcycle.prompts.loader import Language
+from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +27,19 @@ async def settle(turn: Turn, text: str) -> Settled:
     stored = UserSettings(user=turn.user)
     if context.language == "auto" or context.time_zone is None:
         stored = await turn.memory.preferences(turn.user)
-    language = settle_language(context.language, stored, text, turn.language)
+    spoken = last_spoken(turn)
+    if command_in(text) and not (stored.language or context.language in LANGUAGES):
+        language = command_language(text, spoken, turn.services.language)
+    else:
+        language = settle_language(context.language, stored, text, spoken or turn.services.language)
     return Settled(language, settle_time_zone(context.time_zone, stored, turn.services.time_zone))
+
+
+def last_spoken(turn: Turn) -> Language | None:
+    """The language of the thread's last message that was no command; None before any."""
+    state = turn.state
+    known = state["spoken"] if "spoken" in state else state.get("language")
+    return next((language for language in LANGUAGES if language == known), None)
 
 
 def settle_language(asked: str, stored: UserSettings, message: str, before: Language) -> Language:

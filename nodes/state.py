@@ -83,6 +83,8 @@ class State(InputState):
     """Whose thread this is: nobody else may go on with it."""
     language: str
     """The language of this turn."""
+    spoken: str | None
+    """The language of the last message that was no command; None before any."""
     time_zone: str
     """The IANA zone in which its relative dates are read."""
     window: list[Utterance]

@@ -99,6 +99,29 @@ async def test_a_mind_that_wants_to_write_in_a_pause_is_refused(tmp_path: Path) 
         assert await talk.memory.list("ana") == []
 
 
+@pytest.mark.parametrize(
+    ("before", "command", "words"),
+    [
+        (None, "/pause on", "Memory is paused"),
+        (None, "/pausar on", "Memória em pausa"),
+        (None, "/remember", "I remember this|I found nothing"),
+        (None, "/lembrar", "Não encontrei"),
+        ("I live in Bath.", "/pausar on", "Memory is paused"),
+        ("Moro em Recife.", "/pause on", "Memória em pausa"),
+        ("Moro em Recife.", "/remember where do I live", "I remember this|I found nothing"),
+    ],
+)
+async def test_a_command_speaks_the_language_of_the_thread_and_does_not_change_it(
+    tmp_path: Path, before: str | None, command: str, words: str
+) -> None:
+    async with lab(tmp_path) as talk:
+        if before:
+            await talk.say(before)
+        said = await talk.answer(command)
+        assert any(each in said for each in words.split("|")), said
+        assert ("I see" if before == "I live in Bath." else "Entendi") in await talk.answer("ok")
+
+
 @pytest.mark.parametrize("bad", ["/smart talvez", "/pause 7"])
 async def test_what_is_neither_on_nor_off_changes_nothing(tmp_path: Path, bad: str) -> None:
     async with lab(tmp_path) as talk:
