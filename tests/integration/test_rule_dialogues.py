@@ -231,6 +231,7 @@ ANSWERING = (
         ("Correction: my son turns ten in May.", "-updated"),
         kept=("Son Leo turns seven in March", "Son Max turns nine in May", "Son turns ten in May"),
     ),
+    dialogue("pt", ("Meu chefe é o João e ele é muito chato", "-chato"), kept=("Chefe: João",)),
     dialogue(
         "pt",
         ("minha gata se chama Mimi",),
