@@ -18,6 +18,7 @@ from thoughtcycle.cli.options import (
     put_json,
     reported,
 )
+from thoughtcycle.memory.kinds import LISTED
 from thoughtcycle.memory.masking import HIDDEN, listed, listed_history
 from thoughtcycle.memory.records import (
     Access,
@@ -43,8 +44,6 @@ Ids = Annotated[list[str], typer.Argument(help=TEXTS["argument.id"])]
 Limit = Annotated[int, typer.Option("--limit", min=1, help=TEXTS["option.limit"])]
 At = Annotated[str | None, typer.Option("--at", help=TEXTS["option.at"])]
 
-EVERY: tuple[Status, ...] = ("active", "archived", "superseded", "hidden")
-
 
 async def find(memory: "Memory", user: str, id: str) -> MemoryRecord:
     """The user's memory of that id or beginning of an id, whatever its status."""
@@ -52,7 +51,7 @@ async def find(memory: "Memory", user: str, id: str) -> MemoryRecord:
         return record
     if not id.strip():
         raise NotAllowed("memory_not_listed", id=repr(id))
-    found = [record for record in await memory.list(user, statuses=EVERY) if record.id.startswith(id)]
+    found = [record for record in await memory.list(user, statuses=LISTED) if record.id.startswith(id)]
     if len(found) > 1:
         raise InputRefused("memory_ambiguous", id=repr(id), count=len(found))
     if not found:
@@ -97,8 +96,8 @@ def list_(
     at: At = None,
     limit: Limit = 100,
 ) -> None:
-    wanted = frozenset(check_names(status, EVERY, "--status") or ["active"])
-    statuses: tuple[Status, ...] = EVERY if every else tuple(one for one in EVERY if wanted & {one})
+    wanted = frozenset(check_names(status, LISTED, "--status") or ["active"])
+    statuses: tuple[Status, ...] = LISTED if every else tuple(one for one in LISTED if wanted & {one})
     then = check_time(at, "--at")
 
     def work(memory: "Memory", who: str) -> Awaitable[list[MemoryRecord]]:

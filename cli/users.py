@@ -1,7 +1,6 @@
 """Commands that concern all that is kept: export, import, forget-user, doctor, backup, restore, stats."""
 
 import asyncio
-import json
 import sys
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -34,10 +33,12 @@ def export(
     as_json: Json = False,
     yes: Yes = False,
 ) -> None:
+    from thoughtcycle.memory.portable import encoded
+
     async def work(memory: "Memory", who: str) -> dict[str, int]:
         with nullcontext(sys.stdout.buffer) if file == "-" else new_file(Path(file), replace=yes) as out:
             async for line in memory.export(who):
-                out.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+                out.write(encoded(line))
             out.flush()
         counted: dict[str, int] = line["lines"]
         return counted
@@ -164,15 +165,11 @@ def stats(user: User = None, db: Db = None, as_json: Json = False) -> None:
     census = with_memory(db, user, lambda memory, who: memory.stats(who), embeddings=False)
     names = ("chats", "cycles", "changes", "pending", "bytes", "database_bytes")
     totals = {name: getattr(census, name) for name in names}
-    memories = [
-        {"status": status, "kind": kind, "count": count}
-        for (status, kind), count in sorted(census.memories.items(), key=str)
-    ]
     if as_json:
-        put_json({"memories": memories, "sheets": dict(census.sheets), **totals})
+        put_json({"memories": census.by_status, "sheets": dict(census.sheets), **totals})
         return
     typer.echo(f"{TEXTS['stats.memories']}: {sum(census.memories.values())}")
-    for one in memories:
+    for one in census.by_status:
         status = TEXTS[f"status.{one['status']}"]
         typer.echo(f"  {status}, {one['kind'] or '–'}: {one['count']}")
     for name, value in {"sheets": sum(census.sheets.values()), **totals}.items():

@@ -1,12 +1,15 @@
 """What records are made of: the immutable base, and the names of kinds, layers and roles."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 Kind = Literal["bio", "pref", "emo", "obj"]
 Layer = Literal["short", "medium", "long", "episodic", "semantic"]
 Role = Literal["user", "assistant", "system"]
+Listed = Literal["active", "archived", "superseded", "hidden"]
+"""The status of a memory that its user may still see listed: all but an erased one."""
+LISTED: tuple[Listed, ...] = get_args(Listed)
 
 
 class Frozen(BaseModel):

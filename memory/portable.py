@@ -1,5 +1,6 @@
 """The lines of an export: records as plain JSON objects and back, as docs/export.md tells (pure)."""
 
+import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -29,6 +30,11 @@ OF, STORE = "of", "store"
 
 _OWN = {"space", "vector_ids"}
 """Fields of a memory that the importing side gives."""
+
+
+def encoded(line: Line) -> bytes:
+    """The line as it stands in the file, UTF-8, with its end."""
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def header(user: str, at: datetime) -> Line:

@@ -66,13 +66,11 @@ class Turns:
         """Turns that wait for the one before."""
         return sum(line.waiting for line in self._lines.values())
 
-    async def say(self, context: Context, chat: str, text: str, *, id: str) -> AsyncGenerator[Wire, None]:
+    def say(self, context: Context, chat: str, text: str, *, id: str) -> AsyncGenerator[Wire, None]:
         """What comes back for a message; InputRefused('chat_busy') when too many wait in this chat."""
         said = HumanMessage(text, id=id)
         config: RunnableConfig = {"configurable": {"thread_id": chat}}
-        async with aclosing(self._run(context, chat, said, config)) as events:
-            async for event in events:
-                yield event
+        return self._run(context, chat, said, config)
 
     async def regenerate(self, context: Context, chat: str) -> AsyncGenerator[Wire, None]:
         """Another reply to the last message; InputRefused when there is none that can be answered anew."""
@@ -143,7 +141,7 @@ class Turns:
         turn.add_done_callback(lambda _: parts.put_nowait(None))
         while (part := await parts.get()) is not None:
             yield part
-        if turn.done() and not turn.cancelled() and (error := turn.exception()) is not None:
+        if not turn.cancelled() and (error := turn.exception()) is not None:
             raise error
 
     def _leave(self, place: tuple[str, str], line: _Line) -> None:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Census:
     """Of the user's own documents and vectors, without what the database adds."""
     database_bytes: int | None
     """Of the whole database on disk; None where the server does not tell."""
+
+    @property
+    def by_status(self) -> list[dict[str, Any]]:
+        """The memories for machines: status, kind and count of each group, in the order of their names."""
+        groups = sorted(self.memories.items(), key=str)
+        return [{"status": status, "kind": kind, "count": count} for (status, kind), count in groups]
 
 
 class Health(ABC):

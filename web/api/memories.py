@@ -1,12 +1,13 @@
 """The user's memories: search, list, save, change, undo, erase, and where they come from."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from thoughtcycle.memory.kinds import Listed
 from thoughtcycle.memory.masking import listed, listed_history
 from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.memory import Memory
@@ -33,7 +34,6 @@ router = api("/api/memories", "memories")
 
 PAGE = 50
 ALL: tuple[Part, ...] = ("facts", "archived")
-Listed = Literal["active", "archived", "superseded", "hidden"]
 Limit = Annotated[int, Query(ge=1, le=500)]
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 
@@ -78,7 +78,7 @@ class Erasure(Ids):
 
 
 Change = Literal["pin", "unpin", "archive", "restore", "hide"]
-CHANGES: dict[Change, Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]] = {
+CHANGES: Mapping[str, Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]] = {
     "pin": lambda memory, user, ids: _each(memory.pin, user, ids),
     "unpin": lambda memory, user, ids: _each(memory.unpin, user, ids),
     "archive": lambda memory, user, ids: memory.archive(user, ids),

@@ -1,7 +1,6 @@
 """What concerns the user as a whole: profile, settings, briefing, figures, export, forgetting."""
 
 import asyncio
-import json
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from thoughtcycle.graph.preview import LEAST, MOST, Wanted, preview
 from thoughtcycle.memory.briefing import Section
 from thoughtcycle.memory.forgetting import Farewell
 from thoughtcycle.memory.formed import Profile, UserSettings
+from thoughtcycle.memory.portable import encoded
 from thoughtcycle.memory.reimport import Imported
 from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.web.api.chat import Zone
@@ -110,7 +110,7 @@ async def export(user: Owner, memory: Engine) -> StreamingResponse:
 
     async def lines() -> AsyncIterator[bytes]:
         async for line in memory.export(user):
-            yield json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+            yield encoded(line)
 
     headers = {"Content-Disposition": 'attachment; filename="thoughtcycle.jsonl"'}
     return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
@@ -146,13 +146,9 @@ async def forget(farewell: Farewells, user: Owner, memory: Engine, server: Serve
 async def stats(user: Owner, memory: Engine) -> dict[str, Any]:
     """How much is kept of the user."""
     census = await memory.stats(user)
-    memories = [
-        {"status": status, "kind": kind, "count": count}
-        for (status, kind), count in sorted(census.memories.items(), key=str)
-    ]
     names = ("chats", "cycles", "changes", "pending", "bytes")
     return {
-        "memories": memories,
+        "memories": census.by_status,
         "sheets": dict(census.sheets),
         **{name: getattr(census, name) for name in names},
     }

@@ -1,7 +1,6 @@
 """The list of memories: searched, narrowed, page by page, and several changed at once."""
 
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, get_args
@@ -11,6 +10,7 @@ from fastapi.responses import HTMLResponse
 
 from thoughtcycle.memory.browsing import Shelf, browse
 from thoughtcycle.memory.facets import Filters
+from thoughtcycle.memory.kinds import LISTED
 from thoughtcycle.memory.masking import listed
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Kind, Layer, MemoryHit, MemoryRecord, Status, utc_now
@@ -28,7 +28,6 @@ router = pages()
 PAGE = 50
 FOUND = 50
 """Memories that a search shows, best first."""
-STATUSES: tuple[Status, ...] = ("active", "archived", "superseded", "hidden")
 _SEARCHED: dict[Status, Part] = {"active": "facts", "archived": "archived"}
 """What a search looks through; former versions and what is hidden are only listed."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -74,7 +73,7 @@ def wanted(
         since=_day(reader, since, "since"),
         until=_day(reader, until, "until", end=True),
     )
-    chosen = _one_of(STATUSES, status, "status") or ("active",)
+    chosen = _one_of(LISTED, status, "status") or ("active",)
     return Wanted(q.strip(), chosen[0], filters, _day(reader, at, "at", end=True))
 
 
@@ -96,7 +95,7 @@ async def whole(reader: Page, memory: Memory, asked: Wanted, detail: str | None)
     shown = await _list(reader, memory, asked, 0)
     return reader.html(
         "memories.html",
-        statuses=STATUSES,
+        statuses=LISTED,
         kinds=KINDS,
         layers=LAYERS,
         asked=asked,
@@ -155,10 +154,10 @@ async def bulk(
     if change == "undo":
         for id in ids:
             await memory.undo(reader.user, id)
-    elif (act := _CHANGES.get(change)) is not None:
+    elif (act := CHANGES.get(change)) is not None:
         await act(memory, reader.user, ids)
     else:
-        raise InputRefused("bad_field", name="change", expected=", ".join(_CHANGES))
+        raise InputRefused("bad_field", name="change", expected=", ".join(CHANGES))
     note = reader.say(f"changed.{change}", count=len(ids))
     return reader.html(
         "parts/changed.html",
@@ -166,11 +165,6 @@ async def bulk(
         note=note,
         ids=ids if change != "undo" else [],
     )
-
-
-_CHANGES: dict[str, Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]] = {
-    str(name): act for name, act in CHANGES.items()
-}
 
 
 def changed(ids: list[str]) -> dict[str, str]:
