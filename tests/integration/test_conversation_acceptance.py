@@ -254,7 +254,8 @@ async def test_a_summariser_that_hangs_costs_one_retry_and_nothing_is_lost(
         assert first.summary == f"{SAID[language][0]}\n\nCerto."
         assert len(known.critical_data) == 4, "the rules find them whatever the model does"
         assert model.asked["judge"] == 2 * 4, "while it hangs, one retry per exchange and no more"
-        del model.refuses["judge"]
+    del model.refuses["judge"]
+    async with opened() as product:
         await heard(product.memory, GOAL[language], since=MARCH + timedelta(hours=2))
         await product.understand("form")
         known = await product.memory.conversation_memory("ana", "t")
@@ -297,7 +298,8 @@ async def test_the_last_word_of_a_chat_is_understood_when_the_model_is_back(
         await product.understand()
         assert await product.memory.list("ana") == []
         assert len((await product.memory.conversation_memory("ana", "t")).unjudged) == 1
-        del model.refuses["judge"]
+    del model.refuses["judge"]
+    async with opened() as product:
         clock.now += timedelta(days=1)
         await product.understand()
         assert [record.text for record in await product.memory.list("ana")] == ["GOAL FOUND"]
