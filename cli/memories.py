@@ -253,7 +253,7 @@ def delete(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) ->
 @reported
 def pin(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
     async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
-        return [await memory.pin(who, id) for id in found]
+        return await memory.pin(who, found)
 
     _change(ids, work, "pinned", user, db, as_json)
 
@@ -262,7 +262,7 @@ def pin(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> No
 @reported
 def unpin(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
     async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
-        return [await memory.unpin(who, id) for id in found]
+        return await memory.unpin(who, found)
 
     _change(ids, work, "unpinned", user, db, as_json)
 

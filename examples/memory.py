@@ -40,7 +40,7 @@ async def main(url: str) -> None:
             ],
         )
         home, herb = (one.record for one in saved)
-        await memory.pin(ANA, herb.id)
+        await memory.pin(ANA, [herb.id])
 
         for hit in await memory.search(ANA, "which city?", kinds=["bio"], limit=3):
             sys.stdout.write(f"found: {hit.record.content} ({hit.relevance:.2f})\n")

@@ -20,16 +20,16 @@ class Life(Engine):
     NotAllowed('memory_unknown') before anything changes; `cycle` names the cycle that asked for the change.
     """
 
-    async def pin(self, user: str, id: str, *, cycle: str | None = None) -> MemoryRecord:
-        """Keeps an active memory from fading and from the archive until `unpin`.
+    async def pin(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
+        """Keeps active memories, all or none, from fading and from the archive until `unpin`.
 
         Raises InputRefused('memory_not_active').
         """
-        return await self._mark(user, id, "pin", cycle, pinned=True)
+        return await self._mark(user, ids, "pin", cycle, pinned=True)
 
-    async def unpin(self, user: str, id: str, *, cycle: str | None = None) -> MemoryRecord:
-        """Lets an active memory live like any other. Raises InputRefused('memory_not_active')."""
-        return await self._mark(user, id, "unpin", cycle, pinned=False)
+    async def unpin(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
+        """Lets active memories, all or none, live like any other; raises as `pin`."""
+        return await self._mark(user, ids, "unpin", cycle, pinned=False)
 
     async def reinforce(
         self, user: str, id: str, *, cycle: str | None = None, said: datetime | None = None
@@ -117,13 +117,19 @@ class Life(Engine):
         stored, before = await self._change(owned(user), plan)
         return stored.get(before.id, before)
 
-    async def _mark(self, user: str, id: str, op: Op, cycle: str | None, **fields: Any) -> MemoryRecord:
-        async def plan() -> tuple[Sequence[Write], MemoryRecord]:
-            record = await self._active(user, id)
-            return marked(record, op, self._clock(), cycle=cycle, **fields), record
+    async def _mark(
+        self, user: str, ids: Iterable[str], op: Op, cycle: str | None, **fields: Any
+    ) -> list[MemoryRecord]:
+        wanted = list(dict.fromkeys(ids))
+
+        async def plan() -> tuple[Sequence[Write], list[MemoryRecord]]:
+            at, records = self._clock(), await self._current(user, wanted)
+            if other := next((record for record in records if record.status != "active"), None):
+                raise InputRefused("memory_not_active", id=repr(other.id))
+            return [write for one in records for write in marked(one, op, at, cycle=cycle, **fields)], records
 
         stored, before = await self._change(owned(user), plan)
-        return stored.get(before.id, before)
+        return [stored.get(record.id, record) for record in before]
 
     async def _unmerging(self, user: str, entry: JournalEntry) -> Sequence[Write]:
         """The writes that take a merge back, given the row of either memory.

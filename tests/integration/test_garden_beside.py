@@ -15,7 +15,7 @@ from thoughtcycle.memory.memory import Memory
 Act = Callable[[Memory, str], Awaitable[object]]
 
 ACTS: dict[str, Act] = {
-    "pin": lambda memory, id: memory.pin("ana", id),
+    "pin": lambda memory, id: memory.pin("ana", [id]),
     "said again": lambda memory, id: memory.reinforce("ana", id),
     "hide": lambda memory, id: memory.hide("ana", [id]),
     "erase": lambda memory, id: memory.erase("ana", [id]),

@@ -143,7 +143,7 @@ async def test_pairs_merge_in_one_go_and_each_can_be_taken_apart(memory: Memory)
 async def test_what_changed_since_it_was_seen_is_read_again(memory: Memory) -> None:
     ids = await save(memory, 3)
     seen = await memory.list("ana")
-    await memory.pin("ana", ids[0])
+    await memory.pin("ana", [ids[0]])
     await memory.hide("ana", [ids[1]])
     assert await memory.prioritise("ana", dict.fromkeys(ids, 7.0), seen=seen) == 2
     assert await memory.put_aside("ana", ids, lambda record: not record.pinned, seen=seen) == 1

@@ -58,7 +58,7 @@ async def filled(memory: Memory) -> None:
     await memory.archive("ana", [ids[2]])
     await memory.hide("ana", [ids[3]])
     await memory.update("ana", ids[4], content="sou médica em Natal", correction=True)
-    await memory.pin("ana", ids[4])
+    await memory.pin("ana", [ids[4]])
     await memory.undo("ana", ids[4])
 
 

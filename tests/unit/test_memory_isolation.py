@@ -33,7 +33,7 @@ async def act(memory: Memory, user: str, ids: list[str], chance: random.Random) 
     """Something or other that `user` does, with ids that may be anybody's."""
     topic, id = chance.choice(TOPICS), chance.choice([*ids, "unknown"])
     try:
-        match chance.randrange(11):
+        match chance.randrange(12):
             case 0 | 1:
                 draft = MemoryDraft(content=f"{topic} {chance.randrange(99)}", key=topic, bindings=(topic,))
                 ids += [saved.record.id for saved in await memory.save(user, [draft])]
@@ -48,8 +48,10 @@ async def act(memory: Memory, user: str, ids: list[str], chance: random.Random) 
             case 7:
                 await memory.restore(user, [id])
             case 8:
-                await chance.choice([memory.pin, memory.unpin, memory.reinforce])(user, id)
+                await chance.choice([memory.pin, memory.unpin])(user, [id])
             case 9:
+                await memory.reinforce(user, id)
+            case 10:
                 await memory.merge(user, id, chance.choice([*ids, "unknown"]))
             case _:
                 await memory.search(user, topic)

@@ -53,9 +53,9 @@ async def test_a_new_content_under_a_key_is_judged_anew_and_stays_pinned(memory:
 @pytest.mark.spec("BY-1")
 async def test_pinning_is_a_change_that_can_be_undone(memory: Memory) -> None:
     record = await saved(memory, "Vegetariano")
-    pinned = await memory.pin("ana", record.id)
-    assert pinned.pinned and await memory.pin("ana", record.id) == pinned
-    unpinned = await memory.unpin("ana", record.id)
+    (pinned,) = await memory.pin("ana", [record.id])
+    assert pinned.pinned and await memory.pin("ana", [record.id]) == [pinned]
+    (unpinned,) = await memory.unpin("ana", [record.id])
     assert not unpinned.pinned
     assert [entry.op for entry in await memory.history("ana", record.id)] == ["save", "pin", "unpin"]
     assert (await memory.undo("ana")).record == await memory.get("ana", record.id)
@@ -63,10 +63,24 @@ async def test_pinning_is_a_change_that_can_be_undone(memory: Memory) -> None:
     assert but((await memory.undo("ana", record.id)).record) == but(record)
 
 
+async def test_several_are_pinned_all_or_none(memory: Memory) -> None:
+    one, other, gone = [
+        await saved(memory, text) for text in ("Vegetariano", "Mora em Recife", "Tem um gato")
+    ]
+    await memory.hide("ana", [gone.id])
+    for change in (memory.pin, memory.unpin):
+        with pytest.raises(InputRefused, match="not active"):
+            await change("ana", [one.id, gone.id])
+        with pytest.raises(NotAllowed):
+            await change("ana", [one.id, "nobody's"])
+    assert await memory.get("ana", one.id) == one
+    assert [each.pinned for each in await memory.pin("ana", [one.id, other.id, one.id])] == [True, True]
+
+
 @pytest.mark.spec("HM-6")
 async def test_what_happened_since_survives_the_undo_of_a_mark(memory: Memory) -> None:
     record = await saved(memory, "Vegetariano", "c1")
-    await memory.pin("ana", record.id)
+    await memory.pin("ana", [record.id])
     said_again = await memory.reinforce("ana", record.id, cycle="c2")
     result = await memory.undo("ana")
     assert result.undone is not None and result.undone.op == "pin"
@@ -132,16 +146,15 @@ async def test_a_place_that_was_taken_is_not_taken_twice(memory: Memory) -> None
 
 async def test_what_cannot_be_archived_or_restored_is_refused_as_a_whole(memory: Memory) -> None:
     one, pinned, gone = [await saved(memory, text) for text in ("A", "B", "C")]
-    await memory.pin("ana", pinned.id)
+    await memory.pin("ana", [pinned.id])
     await memory.hide("ana", [gone.id])
     for ids, words in (([one.id, pinned.id], "Unpin"), ([one.id, gone.id], "not active")):
         with pytest.raises(InputRefused, match=words):
             await memory.archive("ana", ids)
     with pytest.raises(InputRefused, match="not archived"):
         await memory.restore("ana", [gone.id])
-    for change in (memory.pin, memory.unpin, memory.reinforce):
-        with pytest.raises(InputRefused, match="not active"):
-            await change("ana", gone.id)
+    with pytest.raises(InputRefused, match="not active"):
+        await memory.reinforce("ana", gone.id)
     assert {item.id for item in await memory.list("ana")} == {one.id, pinned.id}
 
 
@@ -196,7 +209,7 @@ async def test_the_id_of_a_merged_memory_stands_for_the_other(memory: Memory) ->
     await memory.merge("ana", keep.id, other.id)
     await memory.merge("ana", third.id, keep.id)
     assert [record.id for record in await memory.active("ana", [other.id, keep.id])] == [third.id]
-    assert (await memory.pin("ana", other.id)).id == third.id
+    assert [one.id for one in await memory.pin("ana", [other.id])] == [third.id]
     assert (await memory.update("ana", other.id, content="Vegana", correction=True)).id == third.id
     changed = await memory.changed("ana", {other.id: other.revision, keep.id: keep.revision})
     assert {id: record and record.id for id, record in changed.items()} == dict.fromkeys(changed, third.id)
@@ -267,7 +280,7 @@ async def test_what_is_not_there_is_not_merged(memory: Memory) -> None:
         with pytest.raises(InputRefused, match="not active"):
             await memory.merge("ana", one, two_)
     assert await memory.merge("ana", keep.id, keep.id) == keep
-    await memory.unpin("ana", other.id)
+    await memory.unpin("ana", [other.id])
     await memory.archive("ana", [other.id])
     await memory.merge("ana", keep.id, other.id)
     await memory.undo("ana")
@@ -279,14 +292,14 @@ async def test_nobody_touches_another_s_memories(memory: Memory) -> None:
     keep, other = await two(memory)
     (own,) = await memory.save("bia", [MemoryDraft(content="Bia")])
     calls = (
-        lambda: memory.pin("bia", keep.id),
-        lambda: memory.unpin("bia", other.id),
+        lambda: memory.pin("bia", [keep.id]),
+        lambda: memory.unpin("bia", [other.id]),
         lambda: memory.reinforce("bia", keep.id),
         lambda: memory.archive("bia", [own.record.id, keep.id]),
         lambda: memory.restore("bia", [keep.id]),
         lambda: memory.merge("bia", own.record.id, keep.id),
         lambda: memory.merge("bia", keep.id, own.record.id),
-        lambda: memory.pin("", keep.id),
+        lambda: memory.pin("", [keep.id]),
     )
     for call in calls:
         with pytest.raises(NotAllowed):
@@ -320,4 +333,4 @@ async def test_a_merge_survives_the_branch_of_the_memory_that_was_kept(memory: M
     await memory.close_cycle("ana", beside.id, execution="e", messages=(), steps=())
     (left,) = await memory.list("ana")
     assert (left.id, left.content, left.merged) == (keep.id, "Não come carne", False)
-    assert await memory.pin("ana", keep.id) != left
+    assert await memory.pin("ana", [keep.id]) != [left]

@@ -130,7 +130,7 @@ async def test_export_brings_files_along_once(
     data = random.Random(1).randbytes(1_250).hex().encode()
     kept = await memory.attach("ana", "grande.txt", data)
     await memory.attach("ana", "a.png", png(), caption="o gato")
-    await memory.pin("ana", kept.id)
+    await memory.pin("ana", [kept.id])
     path = tmp_path / "export.jsonl"
     lines = [line async for line in memory.export("ana")]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -34,7 +34,7 @@ async def test_a_memory_tells_where_it_comes_from_and_what_became_of_it(memory: 
     home = await kept(memory, "Mora em Recife", first, "Eu moro em Recife")
     await memory.update("ana", home.id, content="Mora em Natal", cycle=second.id, words="agora moro em Natal")
     await memory.reinforce("ana", home.id, cycle=third.id)
-    pinned = await memory.pin("ana", home.id)
+    (pinned,) = await memory.pin("ana", [home.id])
     why = await memory.why("ana", home.id)
     assert why.record == pinned
     origin = why.origin

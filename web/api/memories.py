@@ -79,18 +79,12 @@ class Erasure(Ids):
 
 Change = Literal["pin", "unpin", "archive", "restore", "hide"]
 CHANGES: Mapping[str, Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]] = {
-    "pin": lambda memory, user, ids: _each(memory.pin, user, ids),
-    "unpin": lambda memory, user, ids: _each(memory.unpin, user, ids),
+    "pin": lambda memory, user, ids: memory.pin(user, ids),
+    "unpin": lambda memory, user, ids: memory.unpin(user, ids),
     "archive": lambda memory, user, ids: memory.archive(user, ids),
     "restore": lambda memory, user, ids: memory.restore(user, ids),
     "hide": lambda memory, user, ids: memory.hide(user, ids),
 }
-
-
-async def _each(
-    change: Callable[[str, str], Awaitable[MemoryRecord]], user: str, ids: list[str]
-) -> list[MemoryRecord]:
-    return [await change(user, id) for id in ids]
 
 
 async def _known(memory: Memory, user: str, id: str) -> MemoryRecord:
@@ -111,7 +105,7 @@ async def list_memories(
     status: Annotated[list[Listed], Query()] = ["active"],  # noqa: B006  (FastAPI copies defaults)
     at: datetime | None = None,
     limit: Limit = PAGE,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
 ) -> list[MemoryRecord]:
     """The memories of these statuses, the last changed first, secrets masked; `at`: as believed then."""
     statuses: tuple[Status, ...] = tuple(status)
