@@ -147,7 +147,7 @@ def check_time_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:  # ZoneInfoNotFoundError is a KeyError
-        raise InputRefused("unknown_time_zone", zone=name) from error
+        raise InputRefused("unknown_time_zone", zone=repr(name[:100])) from error
 
 
 class RunInfo(Protocol):

@@ -16,8 +16,10 @@ from thoughtcycle.memory.words import digest
 
 log = logging.getLogger("thoughtcycle.requests")
 
-NO_ROUTE = "none"
-"""What stands for a path that is no route's: the path itself is a stranger's words."""
+NO_ROUTE, NO_METHOD = "none", "other"
+"""What stands for a path that is no route's and a method that HTTP has not: a stranger's words."""
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
+"""Of HTTP (RFC 9110, section 9; RFC 5789)."""
 SECONDS = (0.005, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 
 
@@ -72,11 +74,12 @@ class Observing:
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
         route = scope.get("route")
         path = route.path if isinstance(route, Route) else NO_ROUTE
-        self._figures.requests.labels(scope["method"], path, status).inc()
+        method = scope["method"] if scope["method"] in METHODS else NO_METHOD
+        self._figures.requests.labels(method, path, status).inc()
         self._figures.seconds.labels(path).observe(seconds)
         caller = scope.get("state", {}).get("caller")
         told = {
-            "method": scope["method"],
+            "method": method,
             "route": path,
             "status": status,
             "ms": round(1_000 * seconds, 1),

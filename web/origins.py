@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 """What a proxy adds: behind it stands somebody who is not on this computer."""
@@ -27,7 +27,7 @@ def is_local(headers: Mapping[str, str], peer: str | None) -> bool:
     """
     if any(name in headers for name in FORWARDED) or (peer is not None and not is_loopback(peer)):
         return False
-    return is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname or "")
+    return is_loopback(_parts(f"//{headers.get('host', '')}").hostname or "")
 
 
 def foreign_origin(headers: Mapping[str, str]) -> str | None:
@@ -36,14 +36,22 @@ def foreign_origin(headers: Mapping[str, str]) -> str | None:
     Browsers name it in `Origin` with whatever can change something (Fetch standard, section 3.2).
     """
     origin = headers.get("origin")
-    if origin is None or urlsplit(origin).netloc == headers.get("host"):
+    if origin is None or (_parts(origin).netloc or None) == headers.get("host"):
         return None
     return origin
 
 
 def is_studio(origin: str) -> bool:
     """Whether pages of that origin are LangGraph Studio, or a client on this computer."""
-    parts = urlsplit(origin)
+    parts = _parts(origin)
     host = parts.hostname or ""
     studio = parts.scheme == "https" and (host == STUDIO or host.endswith(f".{STUDIO}"))
     return studio or (parts.scheme in ("http", "https") and is_loopback(host))
+
+
+def _parts(address: str) -> SplitResult:
+    """The parts of an address; of one that is none, such as `http://[`, nothing."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")

@@ -114,6 +114,7 @@ async def test_nothing_of_another_user(tmp_path: Path) -> None:
     ("method", "path", "body"),
     [
         ("GET", "memories?limit=0", None),
+        ("GET", "memories?offset=99999999999999999999", None),
         ("GET", "memories?status=everything", None),
         ("GET", "memories?at=yesterday", None),
         ("GET", "memories/search", None),

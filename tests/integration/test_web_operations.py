@@ -22,12 +22,14 @@ async def test_health_and_counts(tmp_path: Path) -> None:
         assert (await client.get("/-/ready")).json() == {"status": "ready"}
         await client.post("/api/chats/segredo/messages", json={"message": "Meu nome é Pedro"})
         await client.get("/segredo")
+        await client.request("SEGREDO", "/api/settings")
         counted = (await client.get("/-/metrics")).text
     assert (
         'thoughtcycle_requests_total{method="POST",route="/api/chats/{chat}/messages",status="200"} 1.0'
         in counted
     )
-    assert 'route="none",status="404"' in counted and "segredo" not in counted
+    assert 'method="GET",route="none",status="404"' in counted and "segredo" not in counted.casefold()
+    assert 'method="other",route="/api/settings",status="405"' in counted
     assert "thoughtcycle_turns_running 0.0" in counted
 
 

@@ -125,6 +125,8 @@ async def test_clocks_may_differ_a_little() -> None:
         (HOST | {"cookie": f"{COOKIE}={new_key()}"}, "auth_refused"),
         (HOST | {"cookie": f"{COOKIE}={KEYS['ana']}", "origin": "https://evil.example"}, "auth_other_site"),
         (HOST | {"cookie": f"{COOKIE}={KEYS['ana']}", "origin": "null"}, "auth_other_site"),
+        (HOST | {"cookie": f"{COOKIE}={KEYS['ana']}", "origin": "http://["}, "auth_other_site"),
+        ({"host": "", "cookie": f"{COOKIE}={KEYS['ana']}", "origin": "http://["}, "auth_other_site"),
         (HOST | {"cookie": f"{COOKIE}={KEYS['ana']}", "origin": "http://localhost:9000"}, "auth_other_site"),
     ],
 )
@@ -212,6 +214,8 @@ async def test_keys_that_never_came() -> None:
         (HOST | {"x-forwarded-for": "203.0.113.9"}, "127.0.0.1", "auth_local_only"),
         ({"host": "evil.example"}, "127.0.0.1", "auth_local_only"),
         ({}, "127.0.0.1", "auth_local_only"),
+        ({"host": "[::1"}, "127.0.0.1", "auth_local_only"),
+        (HOST | {"origin": "http://["}, "127.0.0.1", "auth_other_site"),
         (HOST | {"origin": "https://evil.example"}, "127.0.0.1", "auth_other_site"),
         (HOST | {"origin": "null"}, "127.0.0.1", "auth_other_site"),
     ],

@@ -8,6 +8,7 @@ import pytest
 
 from thoughtcycle.nodes.context import Context, adapt, of_run
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.prompts.loader import LANGUAGES
 
 
 @dataclass
@@ -78,6 +79,7 @@ def test_without_a_user_the_run_fails_closed() -> None:
         ({"language": "klingon"}, "unknown_language"),
         ({"time_zone": "Mars/Olympus"}, "unknown_time_zone"),
         ({"time_zone": "../etc/passwd"}, "unknown_time_zone"),
+        ({"time_zone": "\ud800"}, "unknown_time_zone"),
         ({"max_steps": 0}, "bad_setting"),
         ({"max_steps": 51}, "bad_setting"),
     ],
@@ -86,4 +88,6 @@ def test_what_cannot_be_used_is_refused_in_one_line(values: dict[str, Any], code
     with pytest.raises(InputRefused) as refused:
         of_run(runtime({"user_id": "ana", **values}), adapt, None)
     assert refused.value.code == code
-    assert "\n" not in refused.value.text("pt") and "\n" not in refused.value.text("en")
+    for language in LANGUAGES:
+        line = refused.value.text(language)
+        assert "\n" not in line and line.encode()
