@@ -3,29 +3,23 @@
 import sys
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, aclosing
-from typing import NoReturn
 
 import typer
 from langchain_core.messages import HumanMessage
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.memory import InMemorySaver
 
 from thoughtcycle.cli.attaching import ATTACH, kept, path_in, told
 from thoughtcycle.cli.display import Display, JsonDisplay, PipeDisplay, TerminalDisplay
 from thoughtcycle.cli.options import TEXTS, one_line, say, ui_language
 from thoughtcycle.graph.background import BackgroundLoop
 from thoughtcycle.graph.resources import Resources, hold
+from thoughtcycle.graph.running import TurnRunner
 from thoughtcycle.graph.settings import Settings
-from thoughtcycle.graph.streaming import stream
-from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.graph.tracing import set_up
-from thoughtcycle.memory.outage import SpooledMemory
-from thoughtcycle.memory.records import CycleMessage, named_id, new_id, utc_now
+from thoughtcycle.memory.records import named_id, new_id
 from thoughtcycle.mind.roles import ModelSettings
-from thoughtcycle.nodes.actions.registry import discover
 from thoughtcycle.nodes.commands import command_in
 from thoughtcycle.nodes.context import Context
-from thoughtcycle.prompts.errors import InputRefused, StorageFailed, ThoughtcycleError
+from thoughtcycle.prompts.errors import InputRefused, ThoughtcycleError
 
 UNUSABLE = frozenset(
     {
@@ -147,43 +141,22 @@ class Session:
         self.thread = thread
         self.title = None if context.incognito else title
         """To be given to the chat once there is one."""
-        self.graph: ThoughtCycle = create_thought_cycle(
-            memory=self.memory,
-            mind=resources.services.mind,
-            actions=discover(resources.settings.disabled_actions),
-            checkpointer=InMemorySaver() if context.incognito else resources.checkpointer,
-            limits=resources.settings.limits,
-            language=resources.services.language,
-            time_zone=resources.services.time_zone,
-        )
+        self._runner = TurnRunner(resources)
 
     async def turn(self, text: str, display: Display) -> None:
         """Sends a message and shows what comes back."""
         failures: list[str] = []
         said = HumanMessage(text, id=new_id())
-        place: RunnableConfig = {"configurable": {"thread_id": self.thread}}
-        try:
-            async with aclosing(stream(self.graph, said, place, self.context, failures)) as messages:
-                async for message in messages:
-                    display.show(message)
-        except StorageFailed as failure:
-            await self._keep(said, failure)
+        turn = self._runner.turn(self.context, self.thread, said, failures=failures)
+        async with aclosing(turn) as messages:
+            async for message in messages:
+                display.show(message)
         display.end()
-        await self.memory.finish_erasing(self.context.user_id)
         self.failed = self.failed or bool(failures)
         if self.title is not None and await self.memory.name_chat(
             self.context.user_id, self.thread, self.title
         ):
             self.title = None
-
-    async def _keep(self, message: HumanMessage, failure: StorageFailed) -> NoReturn:
-        """A turn whose state could not be kept: its message is, and StorageFailed('turn_kept') says so."""
-        memory = self.memory
-        if self.context.incognito or not isinstance(memory, SpooledMemory) or not memory.lost(failure):
-            raise failure
-        said = CycleMessage(id=str(message.id), role="user", text=message.text, at=utc_now())
-        await memory.keep_message(self.context.user_id, self.thread, said, channel=self.context.channel)
-        raise StorageFailed("turn_kept", **failure.values) from failure
 
     async def attach(self, line: str) -> str:
         """Keeps the file that the line names; InputRefused('file_incognito') where nothing may be kept."""

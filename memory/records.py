@@ -162,7 +162,7 @@ class Cycle(Frozen):
     marks: tuple[LayerMark, ...] = ()
     """The layers in which it is seen, and until when (LM-6)."""
     late: bool = False
-    """It came through the spool: its thread's state may not know of it."""
+    """An outage came between: its thread's state may not know of it."""
 
     @property
     def closed(self) -> bool:

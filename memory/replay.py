@@ -87,7 +87,7 @@ class Replay(Memory):
             await self.scrub()
 
     async def _open(self, intent: intents.OpenCycle) -> None:
-        if intent.once and await self._known_message(intent):
+        if intent.once and await self._kept_already(intent):
             return
 
         def cycle(conversation: Conversation) -> Cycle:
@@ -99,11 +99,17 @@ class Replay(Memory):
         if intent.once:
             await self._cut(opened)  # its turn never began
 
-    async def _known_message(self, intent: intents.OpenCycle) -> bool:
+    async def _kept_already(self, intent: intents.OpenCycle) -> bool:
+        """Whether the transcript has the message. What its thread has of it is lost: its cycle is late."""
         user, chat = intent.user, intent.cycle.chat
-        known = await self.conversation(user, chat, limit=_LOOK_BACK)
-        known += await self._storage.open_cycles(user=user, chat=chat)
-        return intent.cycle.message.id in {cycle.message.id for cycle in known}
+        known = await self._storage.open_cycles(user=user, chat=chat)
+        known += await self.conversation(user, chat, limit=_LOOK_BACK)
+        same = [cycle for cycle in known if cycle.message.id == intent.cycle.message.id]
+        for cycle in same:
+            await self._amend(user, cycle.id, belated, tip=False)
+            if not cycle.closed:
+                await self._cut(cycle)
+        return bool(same)
 
     async def _close(self, intent: intents.CloseCycle) -> None:
         cycle = await self._storage.cycle(intent.user, intent.cycle)
@@ -168,6 +174,11 @@ class Replay(Memory):
     async def _changed_since(self, user: str, id: str, at: datetime) -> bool:
         entries = await self._storage.journal(user, memory=id, limit=20)
         return any(entry.op in _CHANGES and entry.at > at for entry in entries)
+
+
+def belated(cycle: Cycle) -> Cycle:
+    """`cycle` as one of which its thread knows nothing."""
+    return cycle.model_copy(update={"late": True})
 
 
 def draft_without(draft: MemoryDraft, gone: Mask) -> MemoryDraft | None:

@@ -83,9 +83,10 @@ class Transcript(SheetKeeping):
         return begun.cycle
 
     async def _joined(self, cycle: Cycle, chat: Conversation) -> Cycle | None:
-        """The new cycle at the end of the live branch, where nothing but late cycles lies between.
+        """The new cycle at the end of the live branch, where late cycles stand there that its thread lacks.
 
-        Its thread lost its state together with them (an outage took both), and did not branch off.
+        It lost its state together with them (an outage took both), and did not branch off: it goes on from
+        what they follow, or from what stood there before they took its place.
         """
         if cycle.closed or chat.tip is None:
             return None
@@ -94,8 +95,12 @@ class Transcript(SheetKeeping):
             if not before.late or parent == cycle.parent:
                 break
             parent = before.parent
-        if parent != cycle.parent or parent == chat.tip:
+        if parent == chat.tip:
             return None
+        if parent != cycle.parent:
+            seen = live_path(await self._storage.links(cycle.user, cycle.chat), cycle.parent)
+            if cycle.parent is None or not (parent is None or parent in seen):
+                return None
         return (await self._amend(cycle.user, cycle.id, partial(behind, tip=chat.tip), tip=False)).cycle
 
     async def append(

@@ -14,7 +14,7 @@ from thoughtcycle.memory.volume import reply_text
 from thoughtcycle.memory.words import digest
 from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.nodes.context import Context, check
-from thoughtcycle.prompts.errors import InputRefused, NotAuthenticated, TooMuch
+from thoughtcycle.prompts.errors import InputRefused, NotAuthenticated, StorageFailed, TooMuch
 from thoughtcycle.prompts.loader import Language, texts
 from thoughtcycle.web.dependencies import Engine, Server
 from thoughtcycle.web.gate import Gate, Handler
@@ -89,7 +89,7 @@ async def receive(
     if user is None:
         return Outgoing(linked=False, reply=texts(language, "channels")["stranger"])
     server.gate.budget.check(user)
-    return Outgoing(linked=True, reply=await _answer(server, user, name, came))
+    return Outgoing(linked=True, reply=await _answer(server, user, name, came, language))
 
 
 def code_in(message: str) -> str | None:
@@ -113,7 +113,7 @@ async def _link(server: Serving, name: str, came: Incoming, code: str) -> Outgoi
 _running: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
-async def _answer(server: Serving, user: str, name: str, came: Incoming) -> str:
+async def _answer(server: Serving, user: str, name: str, came: Incoming, language: Language) -> str:
     """The reply of the turn; of a message that was answered already, its reply."""
     chat = chat_of(user, name, came.sender)
     async with _running.setdefault(chat, asyncio.Lock()):
@@ -122,7 +122,12 @@ async def _answer(server: Serving, user: str, name: str, came: Incoming) -> str:
             if cycle.message.id == came.id:
                 return reply_text(cycle)
         context = check(Context(user_id=user, channel=name))
-        parts = [part async for part in server.turns.say(context, chat, came.message, id=came.id)]
+        try:
+            parts = [part async for part in server.turns.say(context, chat, came.message, id=came.id)]
+        except StorageFailed as failure:
+            if failure.code != "turn_kept":
+                raise
+            return failure.text(language)  # a gateway that sends it again would say it twice
     said = [part["content"] for part in parts if part["modal"] == "text" and not part.get("delta")]
     return "\n\n".join(said)
 

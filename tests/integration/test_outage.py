@@ -19,8 +19,9 @@ from support.mongo import mongodb_server, with_database
 from thoughtcycle.cli.chat import Session
 from thoughtcycle.cli.display import PipeDisplay
 from thoughtcycle.graph.checkpoints import factory
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.graph.checkpoints.factory import Saver, open_checkpointer
 from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
+from thoughtcycle.graph.erasing import bound
 from thoughtcycle.graph.resources import Resources
 from thoughtcycle.graph.settings import Settings
 from thoughtcycle.graph.thought_cycle import create_thought_cycle
@@ -298,13 +299,14 @@ async def test_somebody_elses_chat_stays_theirs(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def session(url: str, folder: Path) -> AsyncIterator[Session]:
+async def session(url: str, folder: Path) -> AsyncIterator[tuple[Session, Saver]]:
     """What `thoughtcycle chat` holds: memory and checkpoints in one database."""
     async with spooled(url, folder) as memory, open_checkpointer(url) as saver:
+        bound(memory, saver)
         settings = Settings(db=SecretStr(url), spool=folder / "spool")
         services = Services(memory, RuleMind(), settings.limits, None, "pt")
         context = Context(user_id="ana", channel="cli", language="pt", time_zone="UTC")
-        yield Session(Resources(settings, services, saver), context, "t")
+        yield Session(Resources(settings, services, saver), context, "t"), saver
 
 
 async def refused(chat: Session, text: str) -> str:
@@ -320,13 +322,12 @@ async def test_with_the_checkpoints_locked_too_the_message_is_kept(
 ) -> None:
     monkeypatch.setattr(factory, "BUSY_SECONDS", 0.05)
     path = tmp_path / "m.db"
-    async with session(f"sqlite:///{path}", tmp_path) as chat:
+    async with session(f"sqlite:///{path}", tmp_path) as (chat, saver):
         await chat.turn("Oi", PipeDisplay())
         with locked(path):
             assert "\n" not in await refused(chat, "Meu nome é Ana")
         assert isinstance(chat.memory, SpooledMemory)
         await arrived(chat.memory)
-        saver = chat.graph.checkpointer
         assert isinstance(saver, SqliteSaver) and saver._patience == 50
         await chat.turn("Odeio coentro", PipeDisplay())
         assert saver._patience is None
@@ -343,7 +344,7 @@ async def test_with_the_server_of_the_checkpoints_away_the_message_is_kept(tmp_p
     with mongodb_server(tmp_path) as address:
         url = with_database(address, "outage") + "?serverSelectionTimeoutMS=1500"
         async with AsyncExitStack() as stack:
-            chat = await stack.enter_async_context(session(url, tmp_path))
+            chat, _ = await stack.enter_async_context(session(url, tmp_path))
             await chat.turn("Oi", PipeDisplay())
             keep = stack.pop_all()
     async with keep:

@@ -94,7 +94,8 @@ def test_other_failures_pass_as_they_are(error: Exception, public: bool, server:
 @pytest.mark.parametrize(
     ("error", "shown"),
     [
-        (StorageFailed("turn_kept", place="mongodb://inner.host/db"), "storage_trouble"),
+        (StorageFailed("storage_unavailable", place="mongodb://inner.host/db"), "storage_trouble"),
+        (StorageFailed("turn_kept"), "turn_kept"),
         (StorageFailed("memory_away"), "memory_away"),
         (
             ModelFailed("model_key", url="http://10.0.0.5", model="m", role="chat", setting="X"),

@@ -17,7 +17,7 @@ from support.graphs import models
 from support.web import RULES, said, serving, settings
 from thoughtcycle.graph.settings import load_settings
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.prompts.errors import InputRefused, StorageFailed
 from thoughtcycle.web.app import create_app
 from thoughtcycle.web.channels import code_in
 from thoughtcycle.web.signatures import sign, verified
@@ -181,6 +181,21 @@ async def test_a_message_that_comes_again_is_answered_with_the_same_reply(tmp_pa
         memory: Memory = app.state.serving.resources.services.memory
         (chat,) = await memory.chats("ana")
         assert chat.cycles == 1
+
+
+@pytest.mark.spec("CM-8")
+async def test_a_message_kept_through_an_outage_is_told_so(tmp_path: Path) -> None:
+    app = app_in(tmp_path)
+    async with serving(app) as client:
+        await linked(client)
+
+        async def away(*_: object) -> None:
+            raise StorageFailed("storage_unavailable", place="memory.db")
+
+        with pytest.MonkeyPatch.context() as broken:
+            broken.setattr(app.state.serving.resources.checkpointer, "aput", away)
+            told = await send(client, "Meu nome é Ana", "m1")
+    assert told == {"linked": True, "reply": StorageFailed("turn_kept").text("pt")}
 
 
 @pytest.mark.spec("LM-10", "LM-13")

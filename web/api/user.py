@@ -138,7 +138,7 @@ async def forget(farewell: Farewells, user: Owner, memory: Engine, server: Serve
     """Erases everything of the user for good; `left` is what a scan of all tables finds afterwards."""
     if farewell.confirm != user:
         raise InputRefused("bad_field", name="confirm", expected=repr(user))
-    await server.turns.stop_all(user)
+    await server.turns.leave(user)
     return await forget_user(memory, server.resources.checkpointer, user)
 
 

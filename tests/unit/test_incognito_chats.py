@@ -1,0 +1,64 @@
+"""States of incognito chats in memory: bounded per user and in all, and nobody's pushes out all of another's."""
+
+from collections.abc import Sequence
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from thoughtcycle.graph import incognito
+from thoughtcycle.graph.incognito import IncognitoChats, Place, surplus
+from thoughtcycle.graph.thought_cycle import builder, compile_cycle
+from thoughtcycle.nodes.services import Services, lent
+
+
+def places(written: str) -> list[Place]:
+    return [(name[0], name[1:]) for name in written.split()]
+
+
+@pytest.mark.parametrize(
+    ("kept", "gone"),
+    [
+        ("a1", None),
+        ("a1 a2", None),
+        ("a1 a2 a3", "a1"),
+        ("a2 b1 a3 a1", "a2"),
+        ("a1 a2 b1 b2", None),
+        ("a1 a2 b1 b2 c1", "a1"),
+        ("a1 b1 b2 c1 c2", "b1"),
+        ("a1 b1 c1 d1 e1", "a1"),
+        ("b1 a1 c1 d1 a2", "a1"),
+    ],
+)
+def test_what_goes_where_two_each_and_four_in_all_are_kept(kept: str, gone: str | None) -> None:
+    found = surplus(places(kept), per_user=2, in_all=4)
+    assert found == (places(gone)[0] if gone else None)
+
+
+@pytest.fixture
+def chats(monkeypatch: pytest.MonkeyPatch) -> IncognitoChats:
+    monkeypatch.setattr(incognito, "surplus", lambda kept: surplus(kept, per_user=3, in_all=9))
+    services = Services(None, None)  # type: ignore[arg-type]
+    return IncognitoChats(compile_cycle(builder(lent(services))))
+
+
+def known(chats: IncognitoChats, user: str, names: Sequence[str]) -> list[str]:
+    return [name for name in names if chats.known(user, name) is not None]
+
+
+@pytest.mark.spec("BY-10", "BY-5")
+def test_a_users_many_chats_push_out_their_own_only(chats: IncognitoChats) -> None:
+    for name in ("1", "2"):
+        chats.used("bia", name)
+    for number in range(50):
+        chats.used("ana", str(number))
+    assert known(chats, "bia", ["1", "2"]) == ["1", "2"]
+    assert known(chats, "ana", [str(number) for number in range(50)]) == ["47", "48", "49"]
+
+
+@pytest.mark.spec("BY-5", "BY-4")
+def test_a_chat_has_a_state_of_its_own_until_it_is_dropped(chats: IncognitoChats) -> None:
+    first, same, other = chats.used("ana", "1"), chats.used("ana", "1"), chats.used("bia", "1")
+    assert first is same and first is not other
+    assert isinstance(first.checkpointer, InMemorySaver) and first.checkpointer is not other.checkpointer
+    chats.drop("ana")
+    assert chats.known("ana", "1") is None and chats.known("bia", "1") is other
