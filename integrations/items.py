@@ -1,14 +1,15 @@
-"""What LangGraph's store calls an item as a memory of ours, and which items a search lets through (pure)."""
+"""What LangGraph's store calls an item, as a memory of ours, and which namespaces are listed (pure)."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import ge, gt, le, lt
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 from langgraph.store.base import Item, MatchCondition, PutOp, SearchItem, get_text_at_path
 
-from thoughtcycle.memory.items import PASSING, changed_at
+from thoughtcycle.memory.items import PASSING
 from thoughtcycle.memory.records import ITEM, MemoryDraft, MemoryRecord, named_id
+from thoughtcycle.memory.storage.item_port import StoredItem
 from thoughtcycle.prompts.errors import InputRefused
 
 Namespace = tuple[str, ...]
@@ -18,7 +19,6 @@ DEPTH = 100
 
 _IN, _AT = "in:", "at:"
 """Beginnings of the tags that name a namespace above an item, and its own."""
-_ORDER: Mapping[str, Callable[[float, float], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
 
 def item_key(namespace: Namespace, key: str) -> str:
@@ -110,62 +110,27 @@ def _leaves(value: Any, name: str = "") -> Iterator[str]:
         yield f"{name}: {text}" if name else text
 
 
-def as_item(record: MemoryRecord) -> Item:
-    """The item that a memory keeps."""
-    return Item(**_fields(record))
+def as_item(found: StoredItem) -> Item:
+    """The item that is stored so."""
+    return Item(**_told(found.content), created_at=found.created, updated_at=found.changed)
 
 
-def as_hit(record: MemoryRecord, score: float | None) -> SearchItem:
+def as_hit(found: StoredItem, score: float | None) -> SearchItem:
     """The same as what a search found; without a score it was only listed."""
-    return SearchItem(**_fields(record), score=score)
+    return SearchItem(**_told(found.content), created_at=found.created, updated_at=found.changed, score=score)
 
 
-def as_version(version: MemoryRecord, created: MemoryRecord) -> Item:
-    """A former value of an item: `updated_at` is when it was put."""
-    return Item(**{**_fields(version), "created_at": created.created, "updated_at": version.valid_from})
+def as_version(version: MemoryRecord, created: datetime) -> Item:
+    """A former value of an item that was `created` then: `updated_at` is when this one was put."""
+    return Item(**_told(version.content), created_at=created, updated_at=version.valid_from)
 
 
-def _fields(record: MemoryRecord) -> dict[str, Any]:
-    content = record.content
+def _told(content: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "namespace": tuple(content["namespace"]),
         "key": content["key"],
         "value": content["value"],
-        "created_at": record.created,
-        "updated_at": changed_at(record),
     }
-
-
-def fits(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
-    """Whether a value has what a filter wants: equal fields, or comparisons ($eq $ne $gt $gte $lt $lte).
-
-    A field that is missing, or no number, is neither above nor below anything. Raises
-    InputRefused('store_operator').
-    """
-    return all(_fits(value.get(name), one) for name, one in (wanted or {}).items())
-
-
-def _fits(value: Any, wanted: Any) -> bool:
-    if isinstance(wanted, Mapping):
-        if any(name.startswith("$") for name in wanted):
-            return all(_compares(value, name, one) for name, one in wanted.items())
-        return isinstance(value, Mapping) and fits(value, wanted)
-    if isinstance(wanted, (list, tuple)):
-        return isinstance(value, list) and len(value) == len(wanted) and all(map(_fits, value, wanted))
-    return bool(value == wanted)
-
-
-def _compares(value: Any, operator: str, wanted: Any) -> bool:
-    if operator == "$eq":
-        return bool(value == wanted)
-    if operator == "$ne":
-        return bool(value != wanted)
-    if operator not in _ORDER:
-        raise InputRefused("store_operator", operator=repr(operator))
-    try:
-        return _ORDER[operator](float(value), float(wanted))
-    except (TypeError, ValueError):
-        return False
 
 
 def matches(condition: MatchCondition, namespace: Namespace) -> bool:

@@ -12,6 +12,7 @@ from thoughtcycle.memory.ranking import FLOOR
 from thoughtcycle.memory.recipes import Recipe, adaptive
 from thoughtcycle.memory.records import Status
 from thoughtcycle.memory.storage.base import Feed
+from thoughtcycle.memory.values import Values
 from thoughtcycle.memory.words import terms
 
 ACTIVE: tuple[Status, ...] = ("active",)
@@ -31,6 +32,8 @@ class SpaceIndex:
         self.hidden: dict[str, str | None] = {}
         """Ids of hidden memories, with the reason."""
         self.active, self.archived = Corpus(), Corpus()
+        self.values = Values()
+        """Active items, as far as a search has asked what they say."""
 
     def __len__(self) -> int:
         """How many memories can be found."""
@@ -39,7 +42,7 @@ class SpaceIndex:
     @property
     def nbytes(self) -> int:
         """Memory used, about."""
-        return self.active.nbytes + self.archived.nbytes + 200 * len(self.hidden)
+        return self.active.nbytes + self.archived.nbytes + self.values.nbytes + 200 * len(self.hidden)
 
     def revision(self, memory: str) -> int | None:
         """Of an active memory; None for any other."""
@@ -49,6 +52,7 @@ class SpaceIndex:
         """Brings the index up to `feed.number`: each memory in the feed replaces what was known of it."""
         changed = [entry.id for entry in feed.entries]
         self.unsaved += len(changed)
+        self.values.drop(changed)
         for status, corpus in (("active", self.active), ("archived", self.archived)):
             corpus.remove(changed)
             entries = [entry for entry in feed.entries if entry.status == status]

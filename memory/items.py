@@ -1,48 +1,83 @@
 """Items: what apps keep by key beside a user's memories, in a space of its own, and when one runs out."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any, TypeAlias
 
 from thoughtcycle.memory.erasing import Erasing
 from thoughtcycle.memory.facets import Filters
 from thoughtcycle.memory.index import ACTIVE
 from thoughtcycle.memory.owners import item_space
 from thoughtcycle.memory.recipes import DEFAULT, recipe_of
-from thoughtcycle.memory.records import Access, MemoryRecord
+from thoughtcycle.memory.records import Access
 from thoughtcycle.memory.searching import FACTS, Look, plain_query
+from thoughtcycle.memory.storage.item_port import StoredItem
 from thoughtcycle.memory.tending import PAGE, Tending
 
 PASSING = "passing"
 """Tag of the items that run out some time."""
 
-
-def changed_at(item: MemoryRecord) -> datetime:
-    """When an item was last put, also as it was already."""
-    return max(item.updated, item.reinforced_at or item.updated)
+Test: TypeAlias = Callable[[Any], bool]
+"""Whether a search lets an item of this content through."""
 
 
-def run_out(item: MemoryRecord, access: Access | None, now: datetime) -> bool:
+def run_out(item: StoredItem, access: Access | None, now: datetime) -> bool:
     """Whether an item's time is over: its `ttl`, minutes since it was put or read (LangGraph's `PutOp`)."""
     minutes = item.content.get("ttl")
     if minutes is None:
         return False
-    put = changed_at(item)
-    return now - max(put, access.last if access else put) >= timedelta(minutes=minutes)
+    last = max(item.changed, access.last) if access else item.changed
+    return now - last >= timedelta(minutes=minutes)
 
 
 class Items(Erasing, Tending):
     """What a store of items asks of the engine; the space is that of `owners.item_space`."""
 
-    async def keyed(self, user: str, keys: Collection[str]) -> dict[str, MemoryRecord]:
-        """Key → the active memory that holds it; keys that none holds are left out."""
-        found = await self._storage.same(user, identities=(), keys=set(keys)) if keys else []
-        return {record.key: record for record in found if record.key is not None}
+    async def keyed(self, user: str, keys: Collection[str]) -> dict[str, StoredItem]:
+        """Key → the item that holds it; keys that none holds are left out."""
+        found = await self._storage.items(user, keys=keys) if keys else []
+        return {item.key: item for item in found if item.key is not None}
+
+    async def items(self, user: str, ids: Sequence[str]) -> list[StoredItem]:
+        """Those of these items that are there, in this order, as they read now."""
+        found = {item.id: item for item in await self._storage.items(user, ids=ids)} if ids else {}
+        return [found[id] for id in ids if id in found]
+
+    async def deleted(self, user: str, key: str) -> list[str]:
+        """Ids of the items that held this key until they were deleted, the last deleted first."""
+        return await self._storage.deleted_items(user, key)
 
     async def tagged(self, user: str, tag: str | None) -> list[str]:
-        """Ids of the active memories with this tag (None: of all), the last changed first."""
-        filters = Filters(tags=None if tag is None else (tag,))
+        """Ids of the items with this tag (None: of all), the last changed first."""
         async with self._spaces.index(user) as index:
-            return index.active.among(filters)
+            return index.active.among(_with(tag))
+
+    async def passed(
+        self, user: str, test: Test | None, *, tag: str | None, first: Collection[str], limit: int
+    ) -> list[str]:
+        """Ids of at most `limit` items with this tag that pass `test` and whose time is not over.
+
+        Those that come `first`, in their order, then the others, the last changed first. `test` must not
+        change what it is given; what it looks at stays in memory, up to `values.MOST`.
+        """
+        found: list[str] = []
+        async with self._spaces.index(user) as index:
+            ids = index.active.among(_with(tag))
+            if first:
+                there = set(ids)
+                ids = [*(id for id in first if id in there), *(id for id in ids if id not in first)]
+            passing = set(index.active.among(_with(PASSING)))
+            size = PAGE if test is not None else max(limit, 1)
+            for start in range(0, len(ids) if limit > 0 else 0, size):
+                some = ids[start : start + size]
+                looked = [id for id in some if test is not None or id in passing]
+                items = await self._spaces.items(user, index, looked)
+                fitting = [item for item in items if test is None or test(item.content)]
+                out = set(looked).difference(item.id for item in fitting) | await self.passing(user, fitting)
+                found += [id for id in some if id not in out]
+                if len(found) >= limit:
+                    break
+        return found[:limit]
 
     async def likeliest(self, user: str, query: str, *, tag: str | None, limit: int) -> dict[str, float]:
         """Id → relevance in (0, 1] of the active memories with this tag that `query` speaks of, best first.
@@ -51,8 +86,7 @@ class Items(Erasing, Tending):
         """
         query = plain_query(query)
         direction = await self._direction(user, query, None, FACTS)
-        filters = Filters(tags=None if tag is None else (tag,))
-        look = Look(query, direction, filters, limit, 0.0, recipe_of(DEFAULT))
+        look = Look(query, direction, _with(tag), limit, 0.0, recipe_of(DEFAULT))
         found = await self._among(user, look, ACTIVE)
         return {one.memory: one.relevance for one in found[:limit]}
 
@@ -65,24 +99,24 @@ class Items(Erasing, Tending):
         """Counts one access of each of these memories, which is written behind."""
         self._accesses.note(user, ids, self._clock())
 
-    async def passing(self, user: str, items: Collection[MemoryRecord]) -> set[str]:
+    async def passing(self, user: str, items: Iterable[StoredItem]) -> set[str]:
         """The ids of those of these items whose time is over."""
-        timed = [item for item in items if item.content.get("ttl") is not None]
-        found: Mapping[str, Access] = {}
-        if timed:
-            found = await self._accesses.read(user, [item.id for item in timed])
         now = self._clock()
-        return {item.id for item in timed if run_out(item, found.get(item.id), now)}
+        over = [item for item in items if run_out(item, None, now)]
+        read = await self._accesses.read(user, [item.id for item in over]) if over else {}
+        return {item.id for item in over if run_out(item, read.get(item.id), now)}
 
     async def sweep_items(self, user: str) -> int:
         """Gives up the items of `user` whose time is over: the next erasing empties them. How many."""
         space, count = item_space(user), 0
         ids = await self.tagged(space, PASSING)
         for start in range(0, len(ids), PAGE):
-            records = await self._storage.records(space, ids[start : start + PAGE])
-            items = [record for record in records if record.status == "active"]
-            over = await self.passing(space, items)
+            over = await self.passing(space, await self.items(space, ids[start : start + PAGE]))
             if over:
                 await self.give_up(space, over)
             count += len(over)
         return count
+
+
+def _with(tag: str | None) -> Filters:
+    return Filters(tags=None if tag is None else (tag,))

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -10,6 +10,7 @@ from thoughtcycle.memory.index import SpaceIndex
 from thoughtcycle.memory.shelf import BUDGET, Shelf
 from thoughtcycle.memory.snapshots import Snapshots, mark
 from thoughtcycle.memory.storage.base import Feed, Storage
+from thoughtcycle.memory.storage.item_port import StoredItem
 from thoughtcycle.prompts.errors import StorageFailed
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,16 @@ class Spaces(Shelf[SpaceIndex]):
         entries = [entry._replace(status="active") for entry in feed.entries]
         await asyncio.to_thread(index.apply, replace(feed, entries=entries))
         return index
+
+    async def items(self, user: str, index: SpaceIndex, ids: Sequence[str]) -> list[StoredItem]:
+        """Those of these items that are there, in this order; `index`, the user's, keeps them at hand."""
+        held = index.values.among(ids)
+        if missing := [id for id in ids if id not in held]:
+            read = await self._storage.items(user, ids=missing)
+            index.values.keep(read)
+            self._weigh(user)
+            held |= {item.id: item for item in read}
+        return [held[id] for id in ids if id in held]
 
     async def drop_snapshot(self, user: str) -> None:
         """Removes the user's snapshot from the disk; a later one is made from what is stored then."""

@@ -23,6 +23,7 @@ from thoughtcycle.memory.storage.channel_port import ChannelStorage
 from thoughtcycle.memory.storage.file_port import FileStorage
 from thoughtcycle.memory.storage.forgetting import Forgetting
 from thoughtcycle.memory.storage.health import Health
+from thoughtcycle.memory.storage.item_port import ItemStorage
 from thoughtcycle.memory.storage.job_port import JobStorage
 from thoughtcycle.memory.storage.sheet_port import SheetStorage
 from thoughtcycle.memory.storage.standing import Asked, Standing
@@ -168,7 +169,9 @@ class Walk:
             self.next = cycle.parent
 
 
-class Storage(WholeUser, Health, Forgetting, JobStorage, SheetStorage, FileStorage, ChannelStorage):
+class Storage(
+    WholeUser, Health, Forgetting, JobStorage, SheetStorage, FileStorage, ChannelStorage, ItemStorage
+):
     """Documents, vectors, journal and transcript of all users.
 
     Every method that names a space or a user touches nothing of another one. All raise StorageFailed when

@@ -12,6 +12,7 @@ from pydantic_core import PydanticSerializationError, from_json
 
 from thoughtcycle.memory.records import MemoryRecord, Status, searched_texts
 from thoughtcycle.memory.storage.base import Block, Entry
+from thoughtcycle.memory.storage.item_port import StoredItem
 from thoughtcycle.memory.storage.packing import packed, stored, unpacked
 from thoughtcycle.memory.words import identity
 
@@ -81,6 +82,8 @@ ENTRY_FIELDS = (
     *("content", "bindings", "vectorIds"),
 )
 """Of a stored document, those that an index reads."""
+ITEM_FIELDS = ("_id", "key", "content", "created", "updated", "reinforced_at")
+"""Of a stored document, those that an item is read from."""
 LEFT_OUT = ("abandoned", "undone")
 """Reasons for which a memory is hidden that its user did not delete."""
 SEARCHED: tuple[Status, ...] = ("active", "archived")
@@ -103,6 +106,18 @@ def entry_of(document: Mapping[str, Any]) -> Entry:
         tuple(document["tags"]),
         datetime.fromisoformat(document["valid_from"]),
         searched_texts(document["type"], content, document["bindings"]) if searched else (),
+    )
+
+
+def item_of(document: Mapping[str, Any]) -> StoredItem:
+    """The item of a document, taken from it as it is."""
+    times = (document["updated"], document["reinforced_at"])
+    return StoredItem(
+        document["_id"],
+        document["key"],
+        content_of(document),
+        datetime.fromisoformat(document["created"]),
+        max(datetime.fromisoformat(time) for time in times if time is not None),
     )
 
 

@@ -30,6 +30,7 @@ from thoughtcycle.memory.storage import (
     mongo_files,
     mongo_forgetting,
     mongo_health,
+    mongo_items,
     mongo_jobs,
     mongo_memories,
     mongo_reembedding,
@@ -41,6 +42,7 @@ from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, St
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.forgetting import Epochs, Pulse
 from thoughtcycle.memory.storage.health import Census, CycleState
+from thoughtcycle.memory.storage.item_port import StoredItem
 from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
 from thoughtcycle.memory.storage.mongo_schema import migrate
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
@@ -278,6 +280,14 @@ class MongoStorage(Storage):
 
     async def drop_file(self, user: str, sha256: str, *, without: Collection[str] = ()) -> bool:
         return await self._write(mongo_files.drop(self._db, user, sha256, without))
+
+    async def items(
+        self, space: str, *, ids: Collection[str] = (), keys: Collection[str] = ()
+    ) -> list[StoredItem]:
+        return await self._run(mongo_items.items(self._db, space, ids, keys))
+
+    async def deleted_items(self, space: str, key: str) -> list[str]:
+        return await self._run(mongo_items.deleted(self._db, space, key))
 
     async def put_code(self, user: str, digest: str, *, now: datetime, until: datetime) -> None:
         await self._write(self._late(user, mongo_channels.put_code(self._db, user, digest, now, until)))

@@ -28,6 +28,7 @@ from thoughtcycle.memory.storage import (
     sqlite_files,
     sqlite_forgetting,
     sqlite_health,
+    sqlite_items,
     sqlite_jobs,
     sqlite_memories,
     sqlite_reembedding,
@@ -39,6 +40,7 @@ from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, St
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.forgetting import Glimpse, Pulse
 from thoughtcycle.memory.storage.health import Census, CycleState
+from thoughtcycle.memory.storage.item_port import StoredItem
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
 from thoughtcycle.memory.storage.sqlite_thread import BUSY_SECONDS, OneThread, connect
 from thoughtcycle.memory.storage.sqlite_watch import Watch
@@ -277,6 +279,14 @@ class SqliteStorage(OneThread, Storage):
 
     async def drop_file(self, user: str, sha256: str, *, without: Collection[str] = ()) -> bool:
         return await self._write(sqlite_files.drop, user, sha256, without)
+
+    async def items(
+        self, space: str, *, ids: Collection[str] = (), keys: Collection[str] = ()
+    ) -> list[StoredItem]:
+        return await self._read(sqlite_items.items, space, ids, keys)
+
+    async def deleted_items(self, space: str, key: str) -> list[str]:
+        return await self._read(sqlite_items.deleted, space, key)
 
     async def put_code(self, user: str, digest: str, *, now: datetime, until: datetime) -> None:
         await self._late(user, sqlite_channels.put_code, user, digest, now, until)

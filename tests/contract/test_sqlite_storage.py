@@ -7,6 +7,7 @@ import pytest
 
 from support.channel_conformance import ChannelConformance
 from support.file_conformance import FileConformance
+from support.item_conformance import ItemConformance
 from support.sheet_conformance import SheetConformance
 from support.storage_conformance import StorageConformance
 from support.transcript_conformance import TranscriptConformance
@@ -21,6 +22,7 @@ class TestSqliteStorage(
     SheetConformance,
     FileConformance,
     ChannelConformance,
+    ItemConformance,
 ):
     @pytest.fixture
     async def storage(self, tmp_path: Path) -> AsyncIterator[SqliteStorage]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.engines import memory
-from support.memories import START, Clock, record
+from support.memories import START, Clock
 from thoughtcycle.memory import intents
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.items import PASSING, run_out
@@ -15,6 +15,7 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.owners import ItemSpace, item_space, owned, owner_of, stored_space
 from thoughtcycle.memory.records import ITEM, Access, MemoryDraft
 from thoughtcycle.memory.replay import Replay
+from thoughtcycle.memory.storage.item_port import StoredItem
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 __all__ = ["memory"]
@@ -77,7 +78,7 @@ async def test_what_is_deleted_blots_nothing_out(memory: Memory) -> None:
     receipts = await memory.erase_due(timedelta(0))
     assert [(owner_of(one.user), one.memories, one.left) for one in receipts] == [("ana", 1, ())]
     assert await memory.prove_erased(ANAS, ["quimera"]) == []
-    (kept,) = (await memory.keyed(ANAS, ["other"])).values()
+    (kept,) = await memory.list(ANAS)
     assert kept.bindings == ("Petrópolis é fria",)
     assert await problems(memory._storage, ANAS) == []
 
@@ -100,7 +101,7 @@ def test_an_item_runs_out_after_so_many_minutes(
     content = {"value": {}} if ttl is None else {"value": {}, "ttl": ttl}
     now = START + timedelta(minutes=put)
     access = None if read is None else Access(count=1, last=now - timedelta(minutes=read))
-    assert run_out(record(content=content, type=ITEM), access, now) is over
+    assert run_out(StoredItem("i", "k", content, START, START), access, now) is over
 
 
 @pytest.mark.spec("BY-6")
@@ -154,8 +155,9 @@ async def test_items_are_exported_and_come_back_once(memory: Memory, tmp_path: P
         for user, new in (("ana", 3), ("ana", 0), ("bia", 3)):
             done = await other.import_file(user, file)
             found = await other.keyed(item_space(user), ["k", "n"])
-            assert {one.text: one.key for one in found.values()}.keys() == {
-                one.text for one in (await memory.keyed(ANAS, ["k", "n"])).values()
+            mine = await memory.keyed(ANAS, ["k", "n"])
+            assert {key: one.content for key, one in found.items()} == {
+                key: one.content for key, one in mine.items()
             }
             assert (done.memories > 0) is (new > 0)
             assert [one.text for one in await other.list(user)] == ["Gosta de quimeras"]

@@ -121,11 +121,43 @@ FILTERS: list[tuple[dict[str, Any] | None, set[str]]] = [
     ({"kind": ["a"]}, set()),
     ({"absent": None}, {"1", "2", "3"}),
     ({"absent": "x"}, set()),
+    ({"flag": True}, {"1", "2"}),
+    ({"flag": 1}, {"1", "2"}),
+    ({"flag": "1"}, {"3"}),
+    ({"flag": {"$gte": 1}}, {"1", "2", "3"}),
+    ({"flag": {"$ne": 1.0}}, {"3"}),
+    ({"flag": None}, set()),
+    ({"none": None}, {"1", "2", "3"}),
+    ({"none": {"$ne": None}}, set()),
+    ({"n": {"$gt": "1.5"}}, {"2", "3"}),
+    ({"n": {"$eq": 2, "$ne": 3}}, {"2"}),
+    ({"meta": {}}, {"1", "2", "3"}),
+    ({"meta": {"lang": None}}, set()),
+    ({"tags": []}, {"2"}),
+    ({"tags": ("x", {"$ne": "x"})}, {"1"}),
+    ({"list": [{"a": 1}, {"$lt": 3}]}, {"1"}),
+    ({"list": {"a": 1}}, set()),
+    ({"a.b": 1}, {"1"}),
+    ({"$k": "v"}, {"1"}),
+    ({"$gt": 1}, {"1"}),
+    ({"meta.lang": "pt"}, set()),
+    ({"a'\"[0]": "x"}, {"1"}),
+    ({"'; DROP TABLE memories; --": 0}, set()),
 ]
 ITEMS: dict[str, dict[str, Any]] = {
-    "1": {"kind": "a", "n": 1, "meta": {"lang": "pt", "size": 1}, "tags": ["x", "y"]},
-    "2": {"kind": "a", "n": 2, "meta": {"lang": "en", "size": 9}, "tags": []},
-    "3": {"kind": "b", "n": 3, "meta": {"lang": "pt", "size": 2, "deep": {"x": 1}}, "tags": ["y", "x"]},
+    "1": {"kind": "a", "n": 1, "meta": {"lang": "pt", "size": 1}, "tags": ["x", "y"]}
+    | {
+        "flag": True,
+        "none": None,
+        "list": [{"a": 1, "b": 2}, 2],
+        "a.b": 1,
+        "$k": "v",
+        "$gt": 1,
+        "a'\"[0]": "x",
+    },
+    "2": {"kind": "a", "n": 2, "meta": {"lang": "en", "size": 9}, "tags": [], "flag": 1.0},
+    "3": {"kind": "b", "n": 3, "meta": {"lang": "pt", "size": 2, "deep": {"x": 1}}, "tags": ["y", "x"]}
+    | {"flag": "1", "list": [{"a": 2}, 2]},
 }
 
 

@@ -1,8 +1,9 @@
 """What our store adds to LangGraph's: owners, history, undo, erasure, items that run out, event loops."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from datetime import timedelta
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from support.scripted_model import ScriptedModel, calls
 from thoughtcycle.integrations.store import OwnerRule, ThoughtCycleStore
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.owners import item_space
+from thoughtcycle.memory.values import Values
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 pytestmark = pytest.mark.spec("BY-6")
@@ -103,6 +105,95 @@ async def test_what_is_no_json_is_refused_before_anything_is_put(memory: Memory,
         await store.aget(("a\ud800",), "k")
     await store.aput(("a",), "deep", deep(100))
     assert (await store.asearch(("a",)))[0].value == deep(100)
+
+
+HUGE = 10**400
+ODD_FILTERS: list[tuple[dict[str, Any], set[str]]] = [
+    ({"n": {"$gt": 0}}, {"one", "huge"}),
+    ({"n": {"$lte": HUGE}}, {"one", "huge"}),
+    ({"n": {"$lt": HUGE}}, {"one"}),
+    ({"n": {"$gte": "1e3"}}, {"huge"}),
+    ({"n": {"$gt": None}}, set()),
+    ({"n": {"$gt": "many"}}, set()),
+    ({"n": {"$gt": [0]}}, set()),
+    ({"n": HUGE}, {"huge"}),
+    ({"n": {"deep": {"$gt": 0}}}, set()),
+]
+
+
+async def test_what_is_no_number_is_neither_above_nor_below(memory: Memory) -> None:
+    store = ThoughtCycleStore(memory, owner="ana")
+    for key, value in (("one", 1), ("huge", HUGE), ("text", "x"), ("none", None), ("list", [1])):
+        await store.aput(("a",), key, {"n": value})
+    await store.aput(("a",), "absent", {})
+    for wanted, keys in ODD_FILTERS:
+        assert {item.key for item in await store.asearch(("a",), filter=wanted)} == keys, wanted
+    for unknown in ({"n": {"$in": [1]}}, {"x": {"y": {"$gt": 1, "z": 2}}}):
+        with pytest.raises(InputRefused):
+            await store.asearch(("nothing", "there"), filter=unknown)
+
+
+async def test_a_filter_sees_what_any_process_put_and_no_callers_changes(
+    memory: Memory, tmp_path: Path
+) -> None:
+    store = ThoughtCycleStore(memory, owner="ana")
+    for number in range(6):
+        await store.aput(("a",), str(number), {"n": number, "odd": number % 2 == 1, "in": {"x": 0}})
+
+    async def odd(**more: Any) -> list[str]:
+        return [item.key for item in await store.asearch(("a",), filter={"odd": True}, **more)]
+
+    (mine,) = await store.asearch(("a",), filter={"in": {"x": 0}}, limit=1)
+    mine.value["in"]["x"] = mine.value["odd"] = 7
+    assert len(await store.asearch(("a",), filter={"in": {"x": 0}})) == 6
+    assert await odd() == ["5", "3", "1"]
+    async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=None, clock=memory._clock) as other:
+        elsewhere = ThoughtCycleStore(other, owner="ana")
+        await elsewhere.aput(("a",), "3", {"odd": False})
+        await elsewhere.aput(("a",), "0", {"odd": True})
+        await elsewhere.adelete(("a",), "1")
+    assert await odd() == ["0", "5"] and await odd(offset=1) == ["5"] and await odd(limit=1) == ["0"]
+    assert await odd(query="odd") == ["0", "5"] or await odd(query="odd") == ["5", "0"]
+    await store.aundo(("a",), "1")
+    assert await odd() == ["1", "0", "5"]
+
+
+async def test_pages_leave_out_what_ran_out(memory: Memory) -> None:
+    clock = memory._clock
+    assert isinstance(clock, Clock)
+    store = ThoughtCycleStore(memory, owner="ana", ttl={"refresh_on_read": False})
+    for number in range(12):
+        await store.aput(("a",), str(number), {"n": number, "even": number % 2 == 0}, ttl=1 + number % 3 * 5)
+    clock.now += timedelta(minutes=3)
+    there = [str(number) for number in reversed(range(12)) if number % 3]
+    for size in (1, 3, 12):
+        pages = [await store.asearch(("a",), limit=size, offset=start) for start in range(0, 12, size)]
+        assert [item.key for page in pages for item in page] == there
+    even = [str(number) for number in reversed(range(12)) if number % 3 and number % 2 == 0]
+    found = await store.asearch(("a",), filter={"even": True}, offset=1)
+    assert [item.key for item in found] == even[1:]
+
+
+@pytest.mark.parametrize("room", [64_000_000, 0])
+async def test_a_filter_reads_items_once_as_far_as_there_is_room(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr(Values, "__init__", partialmethod(Values.__init__, most=room))
+    store = ThoughtCycleStore(memory, owner="ana")
+    await store.abatch([PutOp(("a",), str(number), {"n": number}) for number in range(50)])
+    read: list[int] = []
+    storage, items = memory._storage, memory._storage.items
+
+    async def counting(space: str, *, ids: Collection[str] = (), keys: Collection[str] = ()) -> Any:
+        read.append(len(ids))
+        return await items(space, ids=ids, keys=keys)
+
+    monkeypatch.setattr(storage, "items", counting)
+    for _ in range(2):
+        assert [item.key for item in await store.asearch(("a",), filter={"n": {"$lt": 2}})] == ["1", "0"]
+    await store.aput(("a",), "0", {"n": 99})
+    assert [item.key for item in await store.asearch(("a",), filter={"n": {"$lt": 2}})] == ["1"]
+    assert read == ([50, 2, 2, 1, 1] if room else [50, 2, 50, 2, 50, 1])
 
 
 @pytest.mark.spec("BY-1", "BY-9")
