@@ -1,17 +1,18 @@
 """The door of messaging gateways: signed messages of senders who are users by a link (LM-13)."""
 
 import asyncio
+import hashlib
+import hmac
 import re
 from typing import Annotated
 from weakref import WeakValueDictionary
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 
 from thoughtcycle.memory.channels import ALPHABET, LENGTH, meant
 from thoughtcycle.memory.volume import reply_text
-from thoughtcycle.memory.words import digest
 from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.nodes.context import Context, check
 from thoughtcycle.prompts.errors import InputRefused, NotAuthenticated, StorageFailed, TooMuch
@@ -115,7 +116,7 @@ _running: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 async def _answer(server: Serving, user: str, name: str, came: Incoming, language: Language) -> str:
     """The reply of the turn; of a message that was answered already, its reply."""
-    chat = chat_of(user, name, came.sender)
+    chat = chat_of(server.settings.channels[name].secret, user, name, came.sender)
     async with _running.setdefault(chat, asyncio.Lock()):
         memory = server.resources.services.memory
         for cycle in await memory.conversation(user, chat, limit=RECENT):
@@ -132,7 +133,11 @@ async def _answer(server: Serving, user: str, name: str, came: Incoming, languag
     return "\n\n".join(said)
 
 
-def chat_of(user: str, channel: str, sender: str) -> str:
-    """The chat in which this sender talks as this user."""
-    named = "\x1f".join((user, channel, sender))
-    return f"{channel}-{digest(named)[:32]}"
+def chat_of(secret: SecretStr, user: str, channel: str, sender: str) -> str:
+    """The chat in which this sender talks as this user.
+
+    Keyed with the channel's secret: an id that others could tell beforehand could be taken by them first.
+    """
+    named = "\x1f".join((user, channel, sender)).encode()
+    keyed = hmac.new(secret.get_secret_value().encode(), named, hashlib.sha256)
+    return f"{channel}-{keyed.hexdigest()[:32]}"

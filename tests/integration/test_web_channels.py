@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from pydantic import SecretStr
 
 from support.callers import KEYS, auth
 from support.fake_openai import FakeOpenAI
@@ -19,7 +20,7 @@ from thoughtcycle.graph.settings import load_settings
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.prompts.errors import InputRefused, StorageFailed
 from thoughtcycle.web.app import create_app
-from thoughtcycle.web.channels import code_in
+from thoughtcycle.web.channels import chat_of, code_in
 from thoughtcycle.web.signatures import sign, verified
 
 SECRET = "the secret that the gateway shares"
@@ -196,6 +197,18 @@ async def test_a_message_kept_through_an_outage_is_told_so(tmp_path: Path) -> No
             broken.setattr(app.state.serving.resources.checkpointer, "aput", away)
             told = await send(client, "Meu nome é Ana", "m1")
     assert told == {"linked": True, "reply": StorageFailed("turn_kept").text("pt")}
+
+
+@pytest.mark.spec("BY-5")
+async def test_nobody_else_can_tell_the_id_of_a_channels_chat(tmp_path: Path) -> None:
+    app = app_in(tmp_path)
+    async with serving(app) as client:
+        await linked(client)
+        await send(client, "Meu nome é Ana.", "m1")
+        memory: Memory = app.state.serving.resources.services.memory
+        (chat,) = await memory.chats("ana")
+    assert chat.id == chat_of(SecretStr(SECRET), "ana", "whatsapp", PHONE)
+    assert chat.id != chat_of(SecretStr(OTHER), "ana", "whatsapp", PHONE)
 
 
 @pytest.mark.spec("LM-10", "LM-13")
