@@ -62,11 +62,9 @@ def opened(tmp_path: Path, fake_openai: FakeOpenAI, mind: str, clock: "Clock") -
     """Opens the product on one database, again and again, with the mind of this test."""
 
     @asynccontextmanager
-    async def open_lab(
-        limits: Limits | None = None, timeout: float = 10.0, sound: bool = True
-    ) -> AsyncIterator[Lab]:
+    async def open_lab(limits: Limits | None = None, sound: bool = True) -> AsyncIterator[Lab]:
         server = fake_openai if mind == "model" else None
-        async with lab(tmp_path, server, limits=limits, timeout=timeout, clock=clock) as opened:
+        async with lab(tmp_path, server, limits=limits, clock=clock) as opened:
             yield opened
             assert not sound or await problems(opened.memory._storage, "ana") == []
 
@@ -236,12 +234,13 @@ async def test_what_is_critical_outlives_compression_after_compression(
         assert known.periods and known.total_word_count <= 270
 
 
+@pytest.mark.usefixtures("silence_passes")
 @pytest.mark.parametrize("mind", ["model"])
 @pytest.mark.spec("CM-8")
 async def test_a_summariser_that_hangs_costs_one_retry_and_nothing_is_lost(
     opened: Opened, language: Language, model: Background
 ) -> None:
-    async with opened(timeout=0.15) as product:
+    async with opened() as product:
         model.refuses["judge"] = Hang()
         await heard(product.memory, SAID[language][0])
         await product.understand("form")
@@ -284,6 +283,7 @@ async def test_what_nobody_can_judge_is_judged_by_rules_in_the_end(
         assert [record.text for record in await product.memory.list("ana")] != []
 
 
+@pytest.mark.usefixtures("silence_passes")
 @pytest.mark.parametrize("mind", ["model"])
 @pytest.mark.spec("CM-8")
 async def test_the_last_word_of_a_chat_is_understood_when_the_model_is_back(
@@ -291,7 +291,7 @@ async def test_the_last_word_of_a_chat_is_understood_when_the_model_is_back(
 ) -> None:
     fact = {"t": "obj", "c": "GOAL FOUND", "words": GOAL[language]}
     model.facts[GOAL[language]] = [fact]
-    async with opened(timeout=0.15) as product:
+    async with opened() as product:
         await product.understand()
         model.refuses["judge"] = Hang()
         await heard(product.memory, GOAL[language])

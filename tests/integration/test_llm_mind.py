@@ -14,6 +14,7 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph, add_messages
 
 from support.fake_openai import DIMENSIONS, FakeOpenAI, Hang, Raw, Reply, Status
+from support.leaping import PATIENCE
 from support.minds import events_of, question, view
 from thoughtcycle.mind import failures
 from thoughtcycle.mind.embeddings import build_embeddings
@@ -23,8 +24,7 @@ from thoughtcycle.prompts.errors import ModelFailed
 from thoughtcycle.prompts.loader import LANGUAGES
 
 KEY = "sk-hidden-0123456789"
-SHORT, MEDIUM, LONG = 0.2, 1.0, 10.0
-"""Seconds of time-out: where a test only waits for it, where something must also succeed in it, elsewhere."""
+pytestmark = pytest.mark.usefixtures("silence_passes")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,38 +50,23 @@ def _short_pauses(monkeypatch):
     monkeypatch.setattr(failures, "PAUSE", 0.01)
 
 
-@pytest.fixture
-def timeout(request) -> float:
-    """As short as the behaviour that the test is about allows on a busy machine."""
-    given = getattr(request.node, "callspec", None)
-    values = given.params if given else {}
-    silences = [
-        getattr(each, "hang_after", 0 if isinstance(each, Hang) else None) for each in values.values()
-    ]
-    silent = next((after for after in silences if after is not None), None)
-    if silent is None:
-        return LONG
-    return MEDIUM if silent or "first" in values else SHORT
-
-
-def settings(url: str, timeout: float = LONG, **values: Any) -> ModelSettings:
-    quick = {role: {"timeout": timeout} for role in (*ROLES, "embedding")}
-    quick["fallback"] = {"timeout": LONG}
+def settings(url: str, **values: Any) -> ModelSettings:
+    patient = {role: {"timeout": PATIENCE} for role in (*ROLES, "embedding", "fallback")}
     for name, more in values.items():
-        quick[name] = {**quick.get(name, {}), **more}
-    return ModelSettings(openai_api_key=KEY, openai_base_url=url, model="gpt-main", **quick)
+        patient[name] = {**patient[name], **more}
+    return ModelSettings(openai_api_key=KEY, openai_base_url=url, model="gpt-main", **patient)
 
 
 @pytest.fixture
-async def mind(fake_openai, timeout):
-    mind = LLMMind.from_settings(settings(fake_openai.url, timeout))
+async def mind(fake_openai):
+    mind = LLMMind.from_settings(settings(fake_openai.url))
     yield mind
     await mind.aclose()
 
 
 @pytest.fixture
-async def backed(fake_openai, timeout):
-    mind = LLMMind.from_settings(settings(fake_openai.url, timeout, fallback={"model": "gpt-spare"}))
+async def backed(fake_openai):
+    mind = LLMMind.from_settings(settings(fake_openai.url, fallback={"model": "gpt-spare"}))
     yield mind
     await mind.aclose()
 
@@ -205,14 +190,13 @@ async def test_retry_after_is_waited_for(mind, fake_openai):
     assert fake_openai.requests[1].at - fake_openai.requests[0].at >= 0.1
 
 
-async def test_the_time_out_is_total_not_per_read(fake_openai):
-    mind = LLMMind.from_settings(settings(fake_openai.url, MEDIUM))
-    fake_openai.say(Reply("a " * 50, per_token=0.1))
+async def test_the_time_out_is_total_not_per_read(mind, fake_openai, leap):
+    """Nothing is waited for as long as the time-out; all together take longer."""
+    fake_openai.say(Reply("um dois três quatro", hang_after=3))
     start = time.monotonic()
-    said = await mind.reply(REPLY, view(), chat_history=True)
-    assert said.additional_kwargs["cut"]
-    assert time.monotonic() - start < 3.0
-    await mind.aclose()
+    reply = await mind.reply(REPLY, view(), chat_history=True, on_text=lambda _: leap(0.4 * PATIENCE))
+    assert (reply.text, reply.additional_kwargs["cut"]) == ("um dois três", True)
+    assert time.monotonic() - start < PATIENCE / 2
 
 
 async def test_one_request_to_repair_shows_the_problem(mind, fake_openai):
@@ -294,10 +278,18 @@ async def test_a_failure_before_the_first_token_says_nothing(mind, fake_openai, 
     ],
     ids=lambda value: str(value)[:60],
 )
-async def test_a_failure_after_the_first_token_ends_the_reply_marked_cut(backed, fake_openai, behaviour):
+async def test_a_failure_after_the_first_token_ends_the_reply_marked_cut(
+    backed, fake_openai, leap, behaviour
+):
     said: list[str] = []
+
+    def hear(text: str) -> None:
+        said.append(text)
+        if len(said) == behaviour.hang_after:
+            leap()
+
     fake_openai.say(behaviour)
-    reply = await backed.reply(REPLY, view(), chat_history=True, on_text=said.append)
+    reply = await backed.reply(REPLY, view(), chat_history=True, on_text=hear)
     assert reply.text == "".join(said) == "um dois"
     assert reply.additional_kwargs == {"chat_history": True, "modal": "text", "cut": True}
     assert len(fake_openai.requests) == 1  # neither retry nor fallback
@@ -379,15 +371,16 @@ async def test_retries_and_fallback_are_invisible_in_the_message_stream(backed, 
 
 @pytest.mark.spec("TC-13")
 async def test_the_first_token_leaves_at_once(mind, fake_openai):
-    fake_openai.say('["segredo"]', Reply("um dois três quatro", per_token=0.1))
+    """The model does not go on before it has arrived."""
+    fake_openai.say('["segredo"]', Reply("um dois três quatro", hold_after=1))
     arrived = []
     given = {"messages": [HumanMessage("oi")]}
-    async for chunk, _ in graph_of(mind).astream(given, stream_mode="messages"):
-        if chunk.text:
-            arrived.append(time.monotonic())
-    sent = fake_openai.requests[-1].first_chunk_at
-    assert len(arrived) == 4
-    assert arrived[0] - sent < 0.25 < arrived[-1] - sent
+    async with asyncio.timeout(PATIENCE / 2):
+        async for chunk, _ in graph_of(mind).astream(given, stream_mode="messages"):
+            if chunk.text:
+                arrived.append(chunk.text)
+                fake_openai.go_on()
+    assert arrived == ["um", " dois", " três", " quatro"]
 
 
 async def test_the_newer_event_protocol_shows_the_same(mind, fake_openai):
@@ -482,8 +475,8 @@ async def test_embeddings_of_a_server(fake_openai):
     ],
     ids=str,
 )
-async def test_failures_of_embeddings(fake_openai, timeout, behaviour, code):
-    embeddings = build_embeddings(settings(fake_openai.url, timeout, embedding={"model": "embedder"}))
+async def test_failures_of_embeddings(fake_openai, behaviour, code):
+    embeddings = build_embeddings(settings(fake_openai.url, embedding={"model": "embedder"}))
     assert embeddings is not None
     fake_openai.say(behaviour, behaviour, model="embedder")
     failure = await failure_of(embeddings.aembed_query("a"))

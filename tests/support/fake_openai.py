@@ -46,6 +46,8 @@ class Reply:
     """Seconds before each token but the first."""
     hang_after: int | None = None
     """Fall silent after so many tokens."""
+    hold_after: int | None = None
+    """Wait after so many tokens until the test lets the server `go_on`."""
     usage: bool = True
 
     @property
@@ -120,6 +122,9 @@ class FakeOpenAI:
     def __init__(self) -> None:
         self.requests: list[Recorded] = []
         self.answer: Callable[[Recorded], Behaviour] | None = None
+        self.on_silence: Callable[[], object] | None = None
+        """Called, on the server's thread, when it has fallen silent without a word."""
+        self._go_on = threading.Event()
         self._queues: dict[str | None, deque[Behaviour]] = defaultdict(deque)
         routes = [
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
@@ -158,6 +163,11 @@ class FakeOpenAI:
         self.requests.clear()
         self._queues.clear()
         self.answer = None
+        self._go_on = threading.Event()
+
+    def go_on(self) -> None:
+        """Ends the waiting of replies that are held, now and later."""
+        self._go_on.set()
 
     @property
     def left(self) -> int:
@@ -178,23 +188,88 @@ class FakeOpenAI:
             return _error(500, f"the fake server has nothing to say to {recorded.model}: {asked!r}")
         reply = Reply(behaviour) if isinstance(behaviour, str) else behaviour
         if not isinstance(reply, Reply):
-            return await _refusal(reply, request, recorded)
+            return await self._refusal(reply, request, recorded)
         await asyncio.sleep(reply.delay)
         if recorded.stream:
-            return StreamingResponse(_events(reply, recorded), media_type="text/event-stream")
-        return await _plain(reply, request, recorded)
+            return StreamingResponse(self._events(reply, recorded), media_type="text/event-stream")
+        return await self._plain(reply, request, recorded)
 
     async def _embeddings(self, request: Request) -> Response:
         recorded = await self._recorded(request)
         queue = self._queues[recorded.model]
         if queue and isinstance(behaviour := queue.popleft(), Status | Hang | Raw):
-            return await _refusal(behaviour, request, recorded)
+            return await self._refusal(behaviour, request, recorded)
         given = recorded.body["input"]
         rows = [vector(text) for text in ([given] if isinstance(given, str) else given)]
         encode = _base64 if recorded.body.get("encoding_format") == "base64" else np.ndarray.tolist
         data = [{"object": "embedding", "index": n, "embedding": encode(row)} for n, row in enumerate(rows)]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         return JSONResponse({"object": "list", "model": recorded.model, "data": data, "usage": usage})
+
+    async def _refusal(
+        self, behaviour: Status | Hang | Raw, request: Request, recorded: Recorded
+    ) -> Response:
+        if isinstance(behaviour, Raw):
+            return Response(behaviour.body, media_type=behaviour.media_type)
+        if isinstance(behaviour, Status):
+            headers = {"retry-after": behaviour.retry_after} if behaviour.retry_after else None
+            return _error(behaviour.code, f"raw body with {recorded.authorization}", headers)
+        return await self._silence(request)
+
+    async def _silence(self, request: Request) -> Response:
+        self._silent()
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        return Response()
+
+    async def _plain(self, reply: Reply, request: Request, recorded: Recorded) -> Response:
+        if reply.hang_after is not None:
+            return await self._silence(request)
+        message = {"role": "assistant", "content": "".join(reply.tokens)}
+        finish = reply.finish if reply.whole else None
+        body = _body(recorded, "chat.completion", [{"index": 0, "message": message, "finish_reason": finish}])
+        if reply.usage:
+            body["usage"] = _usage(recorded, reply)
+        recorded.first_chunk_at = time.monotonic()
+        if reply.cut_after is None:
+            return JSONResponse(body)
+        return StreamingResponse(_half(json.dumps(body)), media_type="application/json")
+
+    async def _events(self, reply: Reply, recorded: Recorded) -> AsyncIterator[str]:
+        def event(delta: dict[str, Any], finish: str | None = None) -> str:
+            choice = {"index": 0, "delta": delta, "finish_reason": finish}
+            return _line(_body(recorded, "chat.completion.chunk", [choice]))
+
+        yield event({"role": "assistant", "content": ""})
+        for number, token in enumerate(reply.tokens):
+            if number:
+                await asyncio.sleep(reply.per_token)
+            if number == reply.hold_after:
+                await self._held()
+            recorded.first_chunk_at = recorded.first_chunk_at or time.monotonic()
+            yield event({"content": token})
+        if reply.hang_after is not None:
+            if not reply.hang_after:
+                self._silent()
+            await asyncio.Event().wait()
+        if reply.cut_after is not None:
+            await asyncio.sleep(0)
+            raise _Dropped
+        if reply.end_after is not None:
+            return
+        yield event({}, reply.finish)
+        if reply.usage and (recorded.body.get("stream_options") or {}).get("include_usage"):
+            yield _line({**_body(recorded, "chat.completion.chunk", []), "usage": _usage(recorded, reply)})
+        yield "data: [DONE]\n\n"
+
+    async def _held(self) -> None:
+        go_on = self._go_on
+        while not go_on.is_set():
+            await asyncio.sleep(0.01)
+
+    def _silent(self) -> None:
+        if self.on_silence is not None:
+            self.on_silence()
 
 
 def vector(text: str) -> np.ndarray:
@@ -213,62 +288,9 @@ def _error(status: int, message: str, headers: dict[str, str] | None = None) -> 
     return JSONResponse({"error": {"message": message, "type": "fake"}}, status, headers)
 
 
-async def _refusal(behaviour: Status | Hang | Raw, request: Request, recorded: Recorded) -> Response:
-    if isinstance(behaviour, Raw):
-        return Response(behaviour.body, media_type=behaviour.media_type)
-    if isinstance(behaviour, Status):
-        headers = {"retry-after": behaviour.retry_after} if behaviour.retry_after else None
-        return _error(behaviour.code, f"raw body with {recorded.authorization}", headers)
-    return await _silence(request)
-
-
-async def _silence(request: Request) -> Response:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    return Response()
-
-
-async def _plain(reply: Reply, request: Request, recorded: Recorded) -> Response:
-    if reply.hang_after is not None:
-        return await _silence(request)
-    message = {"role": "assistant", "content": "".join(reply.tokens)}
-    finish = reply.finish if reply.whole else None
-    body = _body(recorded, "chat.completion", [{"index": 0, "message": message, "finish_reason": finish}])
-    if reply.usage:
-        body["usage"] = _usage(recorded, reply)
-    recorded.first_chunk_at = time.monotonic()
-    if reply.cut_after is None:
-        return JSONResponse(body)
-    return StreamingResponse(_half(json.dumps(body)), media_type="application/json")
-
-
 async def _half(text: str) -> AsyncIterator[str]:
     yield text[: len(text) // 2]
     raise _Dropped
-
-
-async def _events(reply: Reply, recorded: Recorded) -> AsyncIterator[str]:
-    def event(delta: dict[str, Any], finish: str | None = None) -> str:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return _line(_body(recorded, "chat.completion.chunk", [choice]))
-
-    yield event({"role": "assistant", "content": ""})
-    for number, token in enumerate(reply.tokens):
-        if number:
-            await asyncio.sleep(reply.per_token)
-        recorded.first_chunk_at = recorded.first_chunk_at or time.monotonic()
-        yield event({"content": token})
-    if reply.hang_after is not None:
-        await asyncio.Event().wait()
-    if reply.cut_after is not None:
-        await asyncio.sleep(0)
-        raise _Dropped
-    if reply.end_after is not None:
-        return
-    yield event({}, reply.finish)
-    if reply.usage and (recorded.body.get("stream_options") or {}).get("include_usage"):
-        yield _line({**_body(recorded, "chat.completion.chunk", []), "usage": _usage(recorded, reply)})
-    yield "data: [DONE]\n\n"
 
 
 def _line(body: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from support.fake_openai import FakeOpenAI
+from support.leaping import PATIENCE
 from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.graph.upkeep import kinds as jobs_of
@@ -28,7 +29,7 @@ from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.services import Services
 
 
-def models(server: FakeOpenAI, timeout: float = 10.0) -> ModelSettings:
+def models(server: FakeOpenAI, timeout: float = PATIENCE) -> ModelSettings:
     """Every role on the fake server, each with a model name of its own."""
     return ModelSettings(
         openai_api_key="sk-test-secret",
@@ -98,7 +99,7 @@ async def lab(
     *,
     mind: Mind | None = None,
     limits: Limits | None = None,
-    timeout: float = 10.0,
+    timeout: float = PATIENCE,
     clock: Callable[[], datetime] = utc_now,
     url: str | None = None,
     **graph: Any,

@@ -1,15 +1,16 @@
 """The worker: leases hold, failures come back later, a stop is quick and leaves the rest to others."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator
-from datetime import timedelta
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from support.leaping import PATIENCE, Leap
 from thoughtcycle.memory import jobs
-from thoughtcycle.memory.jobs import EVERYBODY, Job, new_job
+from thoughtcycle.memory import worker as worker_module
+from thoughtcycle.memory.jobs import EVERYBODY, LEASE, Job, new_job
 from thoughtcycle.memory.queue import Queue
 from thoughtcycle.memory.records import utc_now
 from thoughtcycle.memory.storage.base import Storage
@@ -24,12 +25,12 @@ async def storage(database_url: str) -> AsyncIterator[Storage]:
         yield opened
 
 
-def queue_of(storage: Storage, **options: timedelta) -> Queue:
-    return Queue(storage, utc_now, **options)
+def queue_of(storage: Storage, clock: Callable[[], datetime] = utc_now) -> Queue:
+    return Queue(storage, clock)
 
 
-def job(name: str = "a", kind: str = "sum") -> Job:
-    return new_job(kind, name, user="ana", due=utc_now(), name=name)
+def job(name: str = "a", kind: str = "sum", due: datetime | None = None) -> Job:
+    return new_job(kind, name, user="ana", due=due or utc_now(), name=name)
 
 
 class Log:
@@ -136,25 +137,33 @@ async def test_a_failure_waits_and_after_the_last_try_it_is_a_dead_letter(
     assert await queue.retry(dead[0]) is None
 
 
-async def test_a_lease_is_renewed_and_one_that_ran_out_is_claimed_again(storage: Storage) -> None:
-    queue = queue_of(storage, lease=timedelta(seconds=0.3))
-    await queue.put(job())
+async def test_a_lease_is_renewed_and_one_that_ran_out_is_claimed_again(storage: Storage, leap: Leap) -> None:
+    queue = queue_of(storage, leap.at)
+    await queue.put(job(due=leap.at()))
     started, end = asyncio.Event(), asyncio.Event()
 
     async def run(job: Job) -> None:
         started.set()
         await end.wait()
 
+    async def lease() -> datetime | None:
+        (held,) = await queue.listing(["ana"])
+        return held.lease
+
     worker = asyncio.create_task(Worker(queue, {"sum": Kind(run)}).drain())
     await started.wait()
-    await asyncio.sleep(0.7)
+    for _ in range(3):
+        before = await lease()
+        leap(LEASE.total_seconds() / 2)
+        while await lease() == before:
+            await asyncio.sleep(0)
     assert await queue.claim(["sum"]) is None
     end.set()
     await worker
     assert await queue.listing(["ana"]) == []
-    await queue.put(job())
+    await queue.put(job(due=leap.at()))
     first = await queue.claim(["sum"])
-    await asyncio.sleep(0.35)
+    leap(LEASE.total_seconds())
     second = await queue.claim(["sum"])
     assert first is not None and second is not None
     assert (first.id, second.attempts) == (second.id, 2)
@@ -163,43 +172,45 @@ async def test_a_lease_is_renewed_and_one_that_ran_out_is_claimed_again(storage:
     assert await queue.finish(second)
 
 
-async def test_who_lost_its_job_stops_working_on_it(storage: Storage) -> None:
-    queue, log = queue_of(storage, lease=timedelta(seconds=0.15)), Log()
-    await queue.put(job())
+async def test_who_lost_its_job_stops_working_on_it(storage: Storage, leap: Leap) -> None:
+    queue, log = queue_of(storage, leap.at), Log()
+    await queue.put(job(due=leap.at()))
     interrupted = asyncio.Event()
 
     async def run(job: Job) -> None:
         (stored,) = await queue.listing(["ana"])
-        await storage.change_job(stored, jobs.claimed(stored, utc_now(), timedelta(hours=1)))
+        await storage.change_job(stored, jobs.claimed(stored, leap.at(), timedelta(hours=1)))
+        leap(LEASE.total_seconds() / 2)
         try:
-            await asyncio.sleep(30)
+            await asyncio.Event().wait()
         finally:
             interrupted.set()
 
-    await asyncio.wait_for(Worker(queue, {"sum": Kind(run)}, told=log).drain(), 10)
+    await asyncio.wait_for(Worker(queue, {"sum": Kind(run)}, told=log).drain(), 2 * PATIENCE)
     assert interrupted.is_set()
     assert log.lines == [("a", "lost")]
 
 
-async def test_a_stop_gives_back_what_is_under_way(storage: Storage) -> None:
+async def test_a_stop_gives_back_what_is_under_way(
+    storage: Storage, leap: Leap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "STOP_SECONDS", 4 * PATIENCE)
     queue, log, started = queue_of(storage), Log(), asyncio.Event()
 
     async def stubborn(job: Job) -> None:
         started.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
-            await asyncio.sleep(2)
-            raise
+            leap(PATIENCE)
+            await asyncio.Event().wait()
 
     await queue.put(job("stubborn"))
     task = asyncio.create_task(Worker(queue, {"sum": Kind(stubborn)}, told=log).run())
     await started.wait()
-    before = time.monotonic()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - before < 5
+        await asyncio.wait_for(task, 4 * PATIENCE)
     (left,) = await queue.listing(["ana"])
     assert (left.state, left.attempts, log.lines) == ("waiting", 0, [("stubborn", "stopped")])
     assert await queue.claim(["sum"]) is not None
@@ -211,23 +222,24 @@ async def test_a_new_job_wakes_an_idle_worker(storage: Storage) -> None:
     async def run(job: Job) -> None:
         done.set()
 
-    task = asyncio.create_task(Worker(queue, {"sum": Kind(run)}, idle_seconds=60).run())
+    task = asyncio.create_task(Worker(queue, {"sum": Kind(run)}, idle_seconds=3_600).run())
     await asyncio.sleep(0.05)
     await queue.put(job())
-    await asyncio.wait_for(done.wait(), 5)
+    await asyncio.wait_for(done.wait(), PATIENCE)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_what_a_turn_leaves_to_do_waits_until_the_turn_is_over(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch
+    storage: Storage, leap: Leap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thoughtcycle.memory.queue.SOON_SECONDS", 0.1)
+    monkeypatch.setattr("thoughtcycle.memory.queue.SOON_SECONDS", PATIENCE)
     queue = queue_of(storage)
     queue.wake_soon()
     await asyncio.sleep(0)
     assert not queue.news.is_set()
-    await asyncio.wait_for(queue.news.wait(), 5)
+    leap(PATIENCE)
+    await asyncio.wait_for(queue.news.wait(), PATIENCE)
 
 
 async def test_a_periodic_job_is_put_once_and_repeated(storage: Storage) -> None:
