@@ -205,7 +205,7 @@ async def test_an_unknown_way_of_pruning_is_refused(saver: Saver) -> None:
 async def test_a_reader_of_the_history_may_write_meanwhile(saver: Saver) -> None:
     graph, config = talk(saver), thread()
     await say(graph, config, "a", "b")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for at in graph.aget_state_history(config):
             await graph.aupdate_state(at.config, {"steps": [{"seen": True}]}, as_node="answer")
     assert await stored(saver, config) == 16

@@ -97,7 +97,7 @@ def test_a_terminal_that_lacks_letters_and_streams_that_are_closed(tmp_path: Pat
     assert done.returncode == 0 and done.stdout.startswith("Ol?! Eu sou Katherine")
     command = shlex.join([*PYTHON, "chat", "--db", f"sqlite:///{tmp_path}/m.db"])
     closed = subprocess.run(
-        f"{command} <&- >&-", shell=True, env=CLEAN, stderr=subprocess.PIPE, timeout=60, check=False
+        f"{command} <&- >&-", shell=True, env=CLEAN, stderr=subprocess.PIPE, timeout=120, check=False
     )
     assert (closed.returncode, closed.stderr) == (0, b"")
 
@@ -296,7 +296,7 @@ def terminal(db: Path, *args: str, env: dict[str, str] | None = None) -> "pexpec
         [*PYTHON[1:], "chat", "--db", f"sqlite:///{db}", *args],
         env=CLEAN | {"THOUGHTCYCLE_USER": "ana", "TERM": "xterm-256color"} | (env or {}),  # type: ignore[arg-type]
         encoding="utf-8",
-        timeout=30,
+        timeout=60,
         dimensions=(40, 100),
         # A gate that was started in the background hands an ignored SIGINT down to its children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
@@ -326,7 +326,7 @@ def test_a_conversation_on_a_terminal(tmp_path: Path) -> None:
 def test_ctrl_c_stops_the_reply_not_the_program(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     db = tmp_path / "m.db"
     fake_openai.say(Reply("Finish", delay=0.5), "Finish", model=HEAVY)
-    fake_openai.say(Reply("palavra " * 200, per_token=0.05), "Segunda resposta.", model=TALK)
+    fake_openai.say(Reply("palavra " * 5, hang_after=3), "Segunda resposta.", model=TALK)
     chat = terminal(db, env=environment(fake_openai))
     chat.expect("você> ")
     chat.sendline("conte uma história longa")

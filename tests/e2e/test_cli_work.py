@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -134,8 +133,6 @@ def test_a_signal_ends_it_cleanly(path: Path, number: signal.Signals) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline().endswith(": done\n")
-        before = time.monotonic()
         process.send_signal(number)
-        _, errors = process.communicate(timeout=20)
-    assert time.monotonic() - before < 5
+        _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")

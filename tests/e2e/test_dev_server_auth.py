@@ -52,7 +52,7 @@ def server(db: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 
 
 def client(url: str, **headers: str) -> httpx.Client:
-    return httpx.Client(base_url=url, headers=headers, timeout=30)
+    return httpx.Client(base_url=url, headers=headers, timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +211,7 @@ def test_a_cron_runs_as_who_made_it(bob: httpx.Client, db: str) -> None:
         answer = bob.post("/runs/crons", json=cron)
         assert answer.status_code == 200, answer.text
         made.append(answer.json()["cron_id"])
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not all(word in asyncio.run(contents(db, "bob")) for word in ("pequi", "cacau")):
         assert time.monotonic() < deadline
         time.sleep(0.5)
@@ -246,8 +246,10 @@ def test_a_new_thread_with_an_id_of_ones_own(bob: httpx.Client) -> None:
 
 def test_who_asks_too_often_waits(server: Server) -> None:
     with client(server.url, **{"x-api-key": BUSY}) as busy:
-        answers = [busy.post("/threads/search", json={}) for _ in range(130)]
-    assert {answer.status_code for answer in answers} == {200, 429}
+        answers = [busy.post("/threads/search", json={})]
+        while answers[-1].status_code == 200 and len(answers) < 10_000:
+            answers.append(busy.post("/threads/search", json={}))
+    assert len(answers) > 100 and answers[-1].status_code == 429
     assert int(answers[-1].headers["retry-after"]) > 0 and "too often" in answers[-1].text
 
 

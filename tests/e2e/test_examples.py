@@ -19,7 +19,7 @@ def run(name: str, *args: str) -> str:
         [sys.executable, EXAMPLES / name, *args],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
         env={name: value for name, value in os.environ.items() if not name.startswith("OPENAI")},
     )

@@ -26,7 +26,7 @@ def answered(request: Recorded) -> Reply | str:
     if request.model != "talk":
         return "[]"
     if "Count" in said.rpartition("\n")[2] or "Count" in said[-200:]:
-        return Reply("one two three four five six seven eight nine ten", per_token=0.15)
+        return Reply("one two three four five six seven eight nine ten", hold_after=2)
     if "Wait" in said[-200:]:
         return Reply("I am thinking about it for ever", hang_after=3)
     if "capital" in said[-200:]:
@@ -78,7 +78,7 @@ def keep(home: Site, user: str, *contents: str, **more: object) -> list[str]:
 
 
 @pytest.mark.spec("BY-8")
-def test_a_key_lets_in_and_the_reply_streams(browser: Browser, home: Site) -> None:
+def test_a_key_lets_in_and_the_reply_streams(browser: Browser, home: Site, models: FakeOpenAI) -> None:
     with tab(browser, home, None) as opened:
         page = opened.page
         page.goto(f"{home.url}/settings")
@@ -90,6 +90,7 @@ def test_a_key_lets_in_and_the_reply_streams(browser: Browser, home: Site) -> No
         reply = page.locator(".reply").last
         expect(reply).to_contain_text("one two")
         assert "ten" not in reply.inner_text() and page.locator("#stop").is_visible()
+        models.go_on()
         expect(reply).to_have_text("one two three four five six seven eight nine ten")
         settled(page)
         expect(page.locator("#announce")).to_contain_text("nine ten")

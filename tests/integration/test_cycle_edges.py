@@ -281,14 +281,15 @@ async def test_an_update_changes_each_memory_once_or_refuses(
         (record,) = await cycle.memory.list("ana")
         update = json.dumps([{"_id": record.id, "content": content} for content in contents])
         fake_openai.say("MemoryUpdate", "Finish", model=HEAVY)
-        fake_openai.say(Reply(update, delay=0.5 if hide else 0.0), model=REASON)
+        fake_openai.say(Reply(update, hold_after=0 if hide else None), model=REASON)
         fake_openai.say("Mudei.", "Fim.", model=TALK)
         turn = asyncio.create_task(talk(cycle.graph, HumanMessage("Mudou")))
         if hide:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while [request.model for request in fake_openai.requests].count(REASON) < 2:
                     await asyncio.sleep(0.01)
             await cycle.memory.hide("ana", [record.id])
+            fake_openai.go_on()
         values = await turn
         assert await known(cycle) == expected and replies(values) == "Mudei. Fim."
         assert len(await cycle.memory.versions("ana", record.id)) == versions

@@ -19,7 +19,7 @@ from thoughtcycle.memory.storage import mongo_ledger
 def runs_of(url: str, stride: int) -> range:
     """The numbers of the runs, the last of which nobody killed."""
     command = [sys.executable, "-m", "support.killed_eraser", url, str(stride)]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=True)
     last, code = map(int, done.stdout.split())
     assert code == 0, done.stderr
     return range(1, last + 1, stride)

@@ -46,7 +46,7 @@ async def test_killed_before_any_statement_a_change_is_whole_or_not_there(
         await memory.save("ana", [old.model_copy(update={"content": "Mora em Recife"})])
         before = await seen(memory)
     command = [sys.executable, "-m", "support.killed_writer", str(tmp_path), change]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=True)
     statements, code = map(int, done.stdout.split())
     assert code == 0, done.stderr
     assert statements >= 8
@@ -127,7 +127,7 @@ class Neighbour:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{line}\n".encode())
-        answer = (await asyncio.wait_for(self.process.stdout.readline(), 30)).decode()
+        answer = (await asyncio.wait_for(self.process.stdout.readline(), 120)).decode()
         assert answer, "the other process died"
         return [text for text in answer.strip().split("|") if text]
 

@@ -62,7 +62,7 @@ async def test_killed_before_any_write_a_change_is_whole_or_not_there(
 ) -> None:
     url = new_database(mongodb_url)
     command = [sys.executable, "-m", "support.killed_mongo_writer", url, change]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=90, check=True)
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=True)
     writes, code = map(int, done.stdout.split())
     assert code == 0, done.stderr
     assert writes >= least

@@ -64,6 +64,7 @@ def locked(path: Path) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "FIRST_DELAY", 0.05)
+    monkeypatch.setattr(outage, "LONGEST_DELAY", 0.5)
 
 
 @asynccontextmanager
@@ -83,7 +84,7 @@ def lab_of(memory: Memory) -> Lab:
 
 async def arrived(memory: SpooledMemory) -> None:
     """Waits until nothing waits any more."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while memory._spool.pending or memory.unreadable:
             await asyncio.sleep(0.02)
     assert await problems(memory._storage, "ana") == []
@@ -181,7 +182,7 @@ asyncio.run(main(Path(sys.argv[1])))
 @pytest.mark.spec("CM-8", "BY-2")
 async def test_killed_while_it_waits_it_arrives_once(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path)], env=ENVIRONMENT, timeout=60, check=False
+        [sys.executable, "-c", KILLED, str(tmp_path)], env=ENVIRONMENT, timeout=120, check=False
     )
     assert done.returncode == -signal.SIGKILL
     (path,) = (tmp_path / "spool").iterdir()

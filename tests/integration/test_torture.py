@@ -15,7 +15,7 @@ def torture(*arguments: str) -> str:
     command = [sys.executable, "-m", "torture", *arguments]
     paths = (ROOT / ".typing", ROOT / "tests")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
-    done = subprocess.run(command, check=False, env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, check=False, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr[-3_000:]
     return done.stdout
 

@@ -24,7 +24,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def run(env: dict[str, str], *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()", *args]
     return subprocess.run(
-        command, env=env, input=stdin, capture_output=True, text=True, timeout=60, check=False
+        command, env=env, input=stdin, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -63,6 +63,6 @@ for off in ([], ["CountLetters"]):
     print([card.name for card in discover().cards("en", Context(user_id="a", disabled_actions=off))])
 """
     shown = subprocess.run(
-        [sys.executable, "-c", code], env=installed, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], env=installed, capture_output=True, text=True, timeout=300, check=True
     ).stdout.splitlines()
     assert "CountLetters" in shown[0] and "CountLetters" not in shown[1]

@@ -3,7 +3,9 @@
 import asyncio
 from pathlib import Path
 
+import httpx
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from support.fake_openai import FakeOpenAI, Reply
 from support.graphs import models
@@ -44,13 +46,23 @@ async def test_another_reply_and_an_edited_message(tmp_path: Path) -> None:
 
 async def test_stop_keeps_what_was_said(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     app = create_app(settings(tmp_path), models(fake_openai))
-    async with serving(app) as client:
+    heard: list[bytes] = []
+
+    async def overheard(scope: Scope, receive: Receive, send: Send) -> None:
+        async def tell(message: Message) -> None:
+            heard.append(message.get("body", b""))
+            await send(message)
+
+        await app(scope, receive, tell)
+
+    talking = httpx.AsyncClient(transport=httpx.ASGITransport(app=overheard), base_url="http://localhost")
+    async with serving(app) as client, talking:
         fake_openai.say("Finish", model="heavy")
         fake_openai.say(Reply("um dois três quatro cinco", hang_after=2), model="talk")
-        turn = asyncio.create_task(client.post(TALK, json={"message": "Conte até cinco"}))
+        turn = asyncio.create_task(talking.post(TALK, json={"message": "Conte até cinco"}))
         running = app.state.serving.turns
         async with asyncio.timeout(60):
-            while not [request for request in fake_openai.requests if request.model == "talk"]:
+            while b"dois" not in b"".join(heard):
                 await asyncio.sleep(0.02)
             assert await running.stop("eve", "c") is False
             while not (await client.post("/api/chats/c/stop")).json()["stopped"]:

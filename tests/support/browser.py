@@ -20,7 +20,7 @@ from thoughtcycle.graph.auth_settings import digest_of, new_key
 from thoughtcycle.web.auth import COOKIE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds after which something does not come any more, on a busy machine too."""
 USERS = ("ana", "bob", "eva", "html", "many")
 
@@ -48,7 +48,7 @@ class Site:
 
     def api(self, user: str) -> httpx.Client:
         """A client of the API that is this user's."""
-        return httpx.Client(base_url=self.url, headers={"x-api-key": self.keys[user]}, timeout=30)
+        return httpx.Client(base_url=self.url, headers={"x-api-key": self.keys[user]}, timeout=60)
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def site(folder: Path, models: FakeOpenAI, **settings: str) -> Iterator[Site]:
             yield Site(json.loads(line)["url"], keys)
         finally:
             server.terminate()
-            server.wait(10)
+            server.wait(60)
 
 
 @dataclass

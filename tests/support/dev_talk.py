@@ -1,20 +1,21 @@
-"""Chats under the dev server with a model that saves the name it is told and answers slowly then."""
+"""Chats under the dev server with a model that saves the name it is told and then says a reply only in part."""
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from langgraph_sdk.client import LangGraphClient
 
 from support.dialogue import HEAVY, REASON, TALK
-from support.fake_openai import Behaviour, FakeOpenAI, Recorded, Reply, Status
+from support.fake_openai import Behaviour, Recorded, Reply, Status
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryRecord
 
 ASSISTANT = "thought_cycle"
 SLOW = " ".join(f"palavra{number}" for number in range(12))
+BEGUN = "palavra2"
+"""The last word of it before the test lets the model go on."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def human(text: Any) -> dict[str, Any]:
 
 
 def answers(request: Recorded) -> Behaviour:
-    """Saves the name it is told, answers slowly then, and at once to anything else."""
+    """Saves the name it is told, stops in the reply to it until the test lets it go on, and answers anything else."""
     said, done = request.text("user"), request.text("system")
     told = "Pedro" in said.splitlines()[-1]
     saved = "MemorySave(" in done
@@ -47,18 +48,7 @@ def answers(request: Recorded) -> Behaviour:
         return Status(500)
     if "Finish(" not in done:
         return "Guardei."
-    return Reply(SLOW, per_token=0.15) if told else f"Resposta a {said.splitlines()[-1]}."
-
-
-async def said_slowly(server: FakeOpenAI, message: str) -> None:
-    """Until the slow reply to that message has begun."""
-    async with asyncio.timeout(30):
-        while not any(
-            one.model == TALK and "Finish(" in one.text("system") and one.first_chunk_at
-            for one in server.requests
-            if message in one.text("user")
-        ):
-            await asyncio.sleep(0.02)
+    return Reply(SLOW, hold_after=3) if told else f"Resposta a {said.splitlines()[-1]}."
 
 
 @dataclass
@@ -74,12 +64,17 @@ class Talk:
     def first(self) -> str:
         return f"{self.user}: meu nome é Pedro"
 
-    async def begin(self, model: FakeOpenAI, **options: Any) -> str:
-        """Says the first message, and gives its run once the reply to it is being said."""
+    async def begin(self, **options: Any) -> str:
+        """Says the first message, and gives its run once a part of the reply to it has been said."""
         given = {"input": human(self.first), "context": {"user_id": self.user}, **options}
-        run = await self.client.runs.create(self.thread, ASSISTANT, **given)
-        await said_slowly(model, self.first)
-        return str(run["run_id"])
+        stream = self.client.runs.stream(self.thread, ASSISTANT, **given, stream_mode="messages-tuple")
+        run = ""
+        async for part in stream:
+            run = part.data["run_id"] if part.event == "metadata" else run
+            if part.event == "messages" and BEGUN in part.data[0]["content"]:
+                break
+        await cast(AsyncGenerator[Any, None], stream).aclose()
+        return run
 
     async def say(self, text: str, **options: Any) -> list[str]:
         """The thread's messages after a turn."""

@@ -223,6 +223,8 @@ class FakeOpenAI:
         return Response()
 
     async def _plain(self, reply: Reply, request: Request, recorded: Recorded) -> Response:
+        if reply.hold_after is not None:
+            await self._held()
         if reply.hang_after is not None:
             return await self._silence(request)
         message = {"role": "assistant", "content": "".join(reply.tokens)}

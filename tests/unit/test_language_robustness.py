@@ -11,7 +11,7 @@ from thoughtcycle.mind.language.fold import LIMIT, fold
 from thoughtcycle.mind.language.understanding import topics_of, understand
 
 NOW = datetime(2026, 11, 21, 10, 0)
-SECONDS = 3.0
+SECONDS = 9.0
 """A quadratic pattern takes minutes on these; a linear one a tenth of a second."""
 SEEDS = [
     "a", "eu ", "a. ", "gosto de pão, ", '"', "' a '", ",", "não ", "i am ", "😀", "se eu ", "\n", "1.", " ", "e\u0301\u0302",
@@ -27,9 +27,9 @@ SEEDS = [
 @pytest.mark.parametrize("language", ["pt", "en"])
 def test_a_long_message_takes_linear_time(seed: str, language: Literal["pt", "en"]) -> None:
     message = seed * (100_000 // len(seed))
-    began = time.perf_counter()
+    began = time.thread_time()
     understand(message, language=language, now=NOW)
-    assert time.perf_counter() - began < SECONDS
+    assert time.thread_time() - began < SECONDS
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ async def test_a_pause_later_they_are_written_without_being_asked() -> None:
     counts = counter(ledger, pause=0.01)
     for _ in range(2):
         counts.note("ana", ["m1"], START)
-        await asyncio.wait_for(ledger.written.wait(), 5)
+        await asyncio.wait_for(ledger.written.wait(), 60)
         ledger.written.clear()
     await counts.close()
     assert ledger.kept["ana", "m1"].count == 2
@@ -82,7 +82,7 @@ async def test_what_the_database_refuses_is_logged_and_waits(caplog: pytest.LogC
     ledger.away = True
     with caplog.at_level(logging.WARNING):
         counts.note("ana", ["m1"], START)
-        await asyncio.wait_for(ledger.written.wait(), 5)
+        await asyncio.wait_for(ledger.written.wait(), 60)
         assert not await counts.flush()
     assert "storage_locked" in caplog.text
     assert (await counts.read("ana", ["m1"]))["m1"].count == 1

@@ -148,7 +148,7 @@ async def test_a_file_without_write_permission_is_told(path: Path) -> None:
         for folder in folders:
             folder.chmod(0o555)
         command = [sys.executable, "-c", READ_ONLY, f"sqlite:///{path}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     finally:
         for folder, mode in modes.items():
             folder.chmod(mode)
@@ -189,7 +189,7 @@ def test_several_processes_may_create_one_file(path: Path) -> None:
     command = [sys.executable, "-c", code, f"sqlite:///{path}"]
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     for process in processes:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
         assert (process.returncode, errors) == (0, "")
 
 

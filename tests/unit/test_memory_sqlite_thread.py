@@ -10,6 +10,7 @@ import pytest
 
 from support.blocking import no_blocking
 from support.memories import record
+from thoughtcycle.memory.storage import write_turn
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.storage.sqlite import SqliteStorage
 from thoughtcycle.memory.storage.write_turn import Connection
@@ -60,7 +61,7 @@ async def test_nobody_waits_for_a_database_that_is_closed(tmp_path: Path) -> Non
     async with SqliteStorage.open(tmp_path / "m.db") as storage:
         pass
     with pytest.raises(RuntimeError):
-        await asyncio.wait_for(storage.users(), timeout=5)
+        await asyncio.wait_for(storage.users(), timeout=60)
 
 
 @pytest.mark.spec("BY-2")
@@ -88,7 +89,8 @@ async def test_a_glimpse_waits_for_no_lock(tmp_path: Path) -> None:
             assert storage.glimpse("ana") is None
 
 
-def test_writers_of_one_process_take_turns(tmp_path: Path) -> None:
+def test_writers_of_one_process_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_turn, "_PATIENCE_SECONDS", 60)
     order = []
     one, two = (
         sqlite3.connect(tmp_path / "m.db", factory=Connection, check_same_thread=False) for _ in range(2)
@@ -104,6 +106,7 @@ def test_writers_of_one_process_take_turns(tmp_path: Path) -> None:
             other.start()
             order.append("one")
         other.join()
+        monkeypatch.setattr(write_turn, "_PATIENCE_SECONDS", 0.1)
         with one.turn(), two.turn():  # who waits too long goes on, and SQLite decides
             order.append("both")
     assert order == ["one", "two", "both"]
