@@ -34,7 +34,7 @@ STATUS: dict[type[ThoughtcycleError], int] = {
     ModelFailed: 502,
 }
 """Somebody else's and what does not exist are told apart by nobody: both are 404."""
-CODES = {"chat_busy": 429}
+CODES = {"chat_busy": 429, "chat_over": 503}
 """The codes with a status of their own."""
 
 

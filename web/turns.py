@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,8 @@ class _Line:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
     running: "asyncio.Task[None] | None" = None
+    over: bool = False
+    """Those who wait are sent away."""
 
 
 class Turns:
@@ -40,6 +42,7 @@ class Turns:
         self._waiting = resources.settings.web.waiting
         self._budget = budget
         self._lines: dict[Place, _Line] = {}
+        self._closed = False
 
     @property
     def running(self) -> int:
@@ -52,7 +55,11 @@ class Turns:
         return sum(line.waiting for line in self._lines.values())
 
     def say(self, context: Context, chat: str, text: str, *, id: str) -> AsyncGenerator[Wire, None]:
-        """What comes back for a message; InputRefused('chat_busy') when too many wait in this chat."""
+        """What comes back for a message.
+
+        InputRefused('chat_busy') when too many wait in this chat, 'chat_over' for one that still waits when
+        the chat ends.
+        """
         return self._run(context, chat, HumanMessage(text, id=id))
 
     def regenerate(self, context: Context, chat: str) -> AsyncGenerator[Wire, None]:
@@ -74,14 +81,18 @@ class Turns:
         if line is None or line.running is None:
             return False
         line.running.cancel()
-        with suppress(asyncio.CancelledError):
-            await asyncio.shield(line.running)
+        await asyncio.wait((line.running,))
         return True
 
-    async def leave(self, user: str) -> None:
-        """Ends the turns that run in any chat of the user, and forgets their incognito chats."""
-        for chat in [chat for owner, chat in self._lines if owner == user]:
+    async def end(self, user: str, chat: str) -> None:
+        """Stops the turn that runs in the user's chat, and sends away those who wait for it."""
+        if (line := self._lines.get((user, chat))) is not None:
+            line.over = True
             await self.stop(user, chat)
+
+    async def leave(self, user: str) -> None:
+        """Ends the user's chats, and forgets the incognito ones."""
+        await asyncio.gather(*(self.end(*place) for place in list(self._lines) if place[0] == user))
         self._runner.drop(user)
 
     async def last(self, user: str, chat: str, *, incognito: bool = False) -> dict[str, Any]:
@@ -89,17 +100,17 @@ class Turns:
         return await self._runner.last(user, chat, incognito=incognito)
 
     async def aclose(self) -> None:
-        """Stops all turns; each writes what it has said."""
-        running = [line.running for line in self._lines.values() if line.running is not None]
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        """Stops all turns, each of which writes what it has said; none begins any more."""
+        self._closed = True
+        await asyncio.gather(*(self.end(*place) for place in list(self._lines)))
 
     async def _run(
         self, context: Context, chat: str, message: HumanMessage | None, replaces: str | None = None
     ) -> AsyncGenerator[Wire, None]:
         """Listens to a turn that goes on when the listener leaves; raises what the turn fails with."""
         parts: asyncio.Queue[Wire | None] = asyncio.Queue()
+        if self._closed:
+            raise InputRefused("chat_over")
         place = (context.user_id, chat)
         line = self._lines.setdefault(place, _Line())
         if line.waiting >= self._waiting:
@@ -109,6 +120,11 @@ class Turns:
             await line.lock.acquire()
         finally:
             line.waiting -= 1
+            if not (line.waiting or line.lock.locked()):  # the last who waited has left
+                self._lines.pop(place, None)
+        if line.over:
+            self._leave(place, line)
+            raise InputRefused("chat_over")
         used = UsageMetadataCallbackHandler()
         coming = self._runner.turn(context, chat, message, replaces=replaces, callbacks=[used])
         turn = asyncio.create_task(self._turn(context.user_id, coming, used, parts))

@@ -10,6 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 from support.fake_openai import FakeOpenAI, Reply
 from support.graphs import models
 from support.web import events, said, serving, settings, web
+from thoughtcycle.nodes.context import Context
 from thoughtcycle.web.app import create_app
 
 TALK = "/api/chats/c/messages"
@@ -132,3 +133,50 @@ async def test_an_incognito_chat_leaves_nothing(tmp_path: Path) -> None:
         assert not said(await client.post("/api/chats/c/regenerate", json={}))
     async with web(tmp_path) as client:
         assert "Pedro" not in (await client.post(TALK, json={"message": "Qual é o meu nome?"})).text
+
+
+@pytest.mark.spec("BY-4", "BY-9")
+@pytest.mark.parametrize("ending", ["api delete", "page delete", "forget", "stop of the server"])
+async def test_with_a_chat_end_the_turns_that_run_and_wait_in_it(
+    tmp_path: Path, fake_openai: FakeOpenAI, ending: str
+) -> None:
+    app = create_app(settings(tmp_path), models(fake_openai))
+    async with serving(app) as client:
+        turns = app.state.serving.turns
+        acts = {
+            "api delete": lambda: client.delete("/api/conversations/c"),
+            "page delete": lambda: client.post("/chats/c/delete"),
+            "forget": lambda: client.post("/api/forget", json={"confirm": "ana"}),
+            "stop of the server": turns.aclose,
+        }
+        fake_openai.say("Finish", model="heavy")
+        fake_openai.say(Reply("um dois três", hang_after=2), model="talk")
+        spoken = [asyncio.create_task(client.post(TALK, json={"message": f"Girassol {n}"})) for n in range(3)]
+        async with asyncio.timeout(60):
+            while turns.waiting < 2 or not [one for one in fake_openai.requests if one.model == "talk"]:
+                await asyncio.sleep(0.02)
+            await acts[ending]()
+            answers = await asyncio.gather(*spoken)
+        assert sum("chat_over" in answer.text for answer in answers) == 2
+        assert (turns.running, turns.waiting, turns._lines) == (0, 0, {})
+        kept = (await client.get("/api/export")).text
+        assert ("Girassol" in kept) is (ending == "stop of the server")
+        if ending == "stop of the server":
+            assert "chat_over" in (await client.post(TALK, json={"message": "Oi"})).text
+
+
+async def test_who_waits_and_leaves_is_forgotten(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    app = create_app(settings(tmp_path), models(fake_openai))
+    async with serving(app):
+        turns = app.state.serving.turns
+        fake_openai.say("Finish", model="heavy")
+        fake_openai.say(Reply("um dois três", hang_after=2), model="talk")
+        ana = Context(user_id="ana", channel="web")
+        first, second = [asyncio.create_task(anext(turns.say(ana, "c", "Oi", id=id))) for id in "12"]
+        async with asyncio.timeout(60):
+            await first
+            (line,) = turns._lines.values()
+            line.running.add_done_callback(lambda _: second.cancel())  # just when it would be its turn
+            await turns.stop("ana", "c")
+            await asyncio.gather(second, return_exceptions=True)
+        assert second.cancelled() and turns._lines == {}

@@ -96,8 +96,8 @@ async def rename(chat: Chat, to: Title, user: Owner, memory: Engine) -> Title:
 @router.delete("/{chat}")
 async def delete(chat: Chat, user: Owner, memory: Engine, server: Server) -> Removed:
     """Erases a chat for good, with what was learned in it alone."""
+    await server.turns.end(user, chat)  # its first turn may be under way: then there is no chat yet
     await _existing(memory, user, chat)
-    await server.turns.stop(user, chat)
     return await delete_chat(memory, server.resources.checkpointer, user, chat)
 
 

@@ -117,6 +117,7 @@ async def rename(
 @router.post("/chats/{chat}/delete")
 async def delete(reader: Reader, chat: Chat, server: Server, memory: Engine) -> Response:
     """Erases the chat for good, with what was learned in it alone."""
+    await server.turns.end(reader.user, chat)
     await delete_chat(memory, server.resources.checkpointer, reader.user, chat)
     return Response(headers={"HX-Redirect": "/"})
 
