@@ -206,6 +206,21 @@ async def test_a_memory_is_explained_changed_and_brought_back(tmp_path: Path) ->
             assert "Nome: Pedro" not in (await client.get(path)).text, path
 
 
+@pytest.mark.spec("BY-5", "BY-8")
+async def test_several_are_changed_all_or_none(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        await say(client, "Meu nome é Pedro")
+        (id,) = await ids_of(client)
+        await client.post(f"/memories/{id}/edit", data={"content": "Nome: Paulo"}, headers=HTMX)
+        before = (await client.get("/api/memories")).json()
+        for change in ("pin", "unpin", "archive", "hide", "undo"):
+            body = {"change": change, "ids": [id, "another's"]}
+            assert (await client.post("/memories/bulk", data=body)).status_code == 404, change
+            api = await client.post(f"/api/memories/changes/{change}", json={"ids": [id, "another's"]})
+            assert api.status_code == (422 if change == "undo" else 404)
+            assert (await client.get("/api/memories")).json() == before
+
+
 async def test_memories_are_found_narrowed_and_paged(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     async with serving(app) as client:

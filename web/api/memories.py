@@ -85,9 +85,11 @@ CHANGES: Mapping[str, Callable[[Memory, str, list[str]], Awaitable[list[MemoryRe
     "restore": lambda memory, user, ids: memory.restore(user, ids),
     "hide": lambda memory, user, ids: memory.hide(user, ids),
 }
+"""What is done to several memories at once, or to none: one that is not the user's changes nothing."""
 
 
-async def _known(memory: Memory, user: str, id: str) -> MemoryRecord:
+async def known(memory: Memory, user: str, id: str) -> MemoryRecord:
+    """The user's memory; NotAllowed('memory_not_listed') without one."""
     if (record := await memory.get(user, id)) is None:
         raise NotAllowed("memory_not_listed", id=repr(id))
     return record
@@ -165,8 +167,6 @@ async def undo_last(user: Owner, memory: Engine) -> UndoResult:
 @router.post("/changes/{change}")
 async def change(change: Change, wanted: Ids, user: Owner, memory: Engine) -> list[MemoryRecord]:
     """Pins, unpins, archives, restores or hides memories; one that is not theirs leaves all as it is."""
-    for id in wanted.ids:
-        await _known(memory, user, id)
     return [listed(record) for record in await CHANGES[change](memory, user, wanted.ids)]
 
 
@@ -179,7 +179,7 @@ async def erase(wanted: Erasure, user: Owner, memory: Engine) -> Receipt:
 @router.get("/{id}")
 async def show(id: str, user: Owner, memory: Engine) -> MemoryRecord:
     """One memory."""
-    return listed(await _known(memory, user, id))
+    return listed(await known(memory, user, id))
 
 
 @router.patch("/{id}")
@@ -193,7 +193,7 @@ async def edit(id: str, said: Correction, user: Owner, memory: Engine) -> Memory
 @router.get("/{id}/history")
 async def history(id: str, user: Owner, memory: Engine) -> list[JournalEntry]:
     """Every change of a memory, oldest first."""
-    record = await _known(memory, user, id)
+    record = await known(memory, user, id)
     return listed_history(record, await memory.history(user, id))
 
 

@@ -17,7 +17,7 @@ from thoughtcycle.memory.records import Kind, Layer, MemoryHit, MemoryRecord, St
 from thoughtcycle.memory.searching import Part
 from thoughtcycle.memory.secrets import unasked
 from thoughtcycle.prompts.errors import InputRefused
-from thoughtcycle.web.api.memories import CHANGES
+from thoughtcycle.web.api.memories import CHANGES, known
 from thoughtcycle.web.dependencies import Engine
 from thoughtcycle.web.pages.curves import Curve, curve
 from thoughtcycle.web.pages.rendering import Page, Reader
@@ -148,10 +148,12 @@ async def bulk(
     change: Annotated[str, Form(max_length=20)],
     ids: Annotated[list[str], Form(max_length=500)] = [],  # noqa: B006  (FastAPI copies defaults)
 ) -> HTMLResponse:
-    """Changes several memories, all or none, and offers to take it back."""
+    """Changes several memories, all or none, and offers to take it back, which is done one by one."""
     if not ids:
         raise InputRefused("nothing_chosen")
     if change == "undo":
+        for id in ids:
+            await known(memory, reader.user, id)
         for id in ids:
             await memory.undo(reader.user, id)
     elif (act := CHANGES.get(change)) is not None:

@@ -10,8 +10,8 @@ from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryRecord, utc_now
 from thoughtcycle.memory.secrets import holds_secret
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
-from thoughtcycle.web.api.memories import CHANGES, Change
+from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.web.api.memories import CHANGES, Change, known
 from thoughtcycle.web.dependencies import Engine
 from thoughtcycle.web.pages.curves import curve
 from thoughtcycle.web.pages.memories import Asked, changed, rows, whole
@@ -24,7 +24,7 @@ router = pages(prefix="/memories/{id}")
 @router.get("")
 async def show(reader: Reader, id: str, memory: Engine, asked: Asked, reveal: bool = False) -> HTMLResponse:
     """The memory; over the list where somebody comes straight to it."""
-    record = await _known(memory, reader.user, id)
+    record = await known(memory, reader.user, id)
     if reader.part:
         return await _detail(reader, memory, record, reveal=reveal)
     detail = reader.text("parts/memory.html", **await _told(reader, memory, record, "", reveal))
@@ -34,7 +34,7 @@ async def show(reader: Reader, id: str, memory: Engine, asked: Asked, reveal: bo
 @router.get("/row")
 async def row(reader: Reader, id: str, memory: Engine) -> HTMLResponse:
     """The memory as its row of the list."""
-    record = await _known(memory, reader.user, id)
+    record = await known(memory, reader.user, id)
     return reader.html("parts/memory_rows.html", rows=rows((record,)))
 
 
@@ -64,7 +64,7 @@ async def undo(reader: Reader, id: str, memory: Engine) -> HTMLResponse:
     if result.undone is None:
         raise InputRefused("nothing_to_undo")
     note = reader.say("undone", op=reader.label(f"op.{result.undone.op}"))
-    return await _detail(reader, memory, await _known(memory, reader.user, id), note=note, undo=False)
+    return await _detail(reader, memory, await known(memory, reader.user, id), note=note, undo=False)
 
 
 @router.post("/{change}")
@@ -72,12 +72,6 @@ async def change(reader: Reader, id: str, change: Change, memory: Engine) -> HTM
     """Pins, unpins, archives, restores or hides it."""
     (record,) = await CHANGES[change](memory, reader.user, [id])
     return await _detail(reader, memory, record, note=reader.say(f"changed.{change}", count=1))
-
-
-async def _known(memory: Memory, user: str, id: str) -> MemoryRecord:
-    if (record := await memory.get(user, id)) is None:
-        raise NotAllowed("memory_not_listed", id=repr(id))
-    return record
 
 
 async def _detail(
