@@ -54,19 +54,25 @@ class Chats(Erasing):
     async def chats(self, user: str, *, limit: int | None = None) -> list[Chat]:
         """The user's chats in which something was answered, the last used first; deleted words are masked."""
         found = [chat for chat in await self._conversations(user) if chat.tip is not None]
-        found.sort(key=lambda chat: chat.updated, reverse=True)
+        found = sorted(found, key=lambda chat: chat.updated, reverse=True)[:limit]
         mask = await self.mask(user)
+        links = await self._storage.links(user, [chat.id for chat in found])
         return [
             Chat(
                 id=chat.id,
                 title=titled(chat, mask).title,
                 created=chat.created,
                 used=chat.updated,
-                cycles=len(live_path(await self._storage.links(user, chat.id), chat.tip)),
+                cycles=len(live_path(links, chat.tip)),
                 tip=chat.tip,
             )
-            for chat in found[:limit]
+            for chat in found
         ]
+
+    async def chat(self, user: str, chat: str) -> Conversation | None:
+        """One of the user's chats in which something was answered, deleted words masked; None without it."""
+        found = await self._storage.conversation(owned(user), chat)
+        return None if found is None or found.tip is None else titled(found, await self.mask(user))
 
     async def find_chat(self, user: str, name: str, *, whole: bool = False) -> str | None:
         """The id of the user's chat with this id, this title, or this beginning of an id; None without one.
@@ -85,12 +91,10 @@ class Chats(Erasing):
 
     async def name_chat(self, user: str, chat: str, title: str) -> bool:
         """Gives a chat that has no title one; False while there is no such chat."""
-        for known in await self._conversations(user):
-            if known.id == chat and known.tip is not None:
-                if known.title is None:
-                    await self.rename_chat(user, chat, title)
-                return True
-        return False
+        known = await self.chat(user, chat)
+        if known is not None and known.title is None:
+            await self.rename_chat(user, chat, title)
+        return known is not None
 
     async def delete_chat(self, user: str, chat: str) -> Removed:
         """Erases for good what was said in a chat and the memories that come from nowhere else (see `erase`).
@@ -102,7 +106,7 @@ class Chats(Erasing):
         was cut off. Raises NotAllowed('chat_unknown').
         """
         await self._check_own(user, chat)
-        cycles = await self._storage.links(user, chat)
+        cycles = await self._storage.links(user, [chat])
         learned = await self._storage.of_cycles(user, list(cycles))
         gone = [one.id for one in learned if one.current is None and not await self._supported(one, cycles)]
         if gone:
@@ -112,9 +116,8 @@ class Chats(Erasing):
             if emptied_cycle(cycle) != cycle:
                 await self._storage.amend_cycle(user, cycle.id, emptied_cycle)
         await self._drop_chat_sheets(user, chat, cycles)
-        for known in await self._conversations(user):
-            if known.id == chat:
-                await self._storage.adopt(known.model_copy(update={"tip": None, "title": None}))
+        if (known := await self._storage.conversation(user, chat)) is not None:
+            await self._storage.adopt(known.model_copy(update={"tip": None, "title": None}))
         await self._storage.scrub()
         await self._spaces.drop_snapshot(user)
         return Removed(cycles=len(cycles), memories=len(gone) + changed)
@@ -146,7 +149,7 @@ class Chats(Erasing):
         Raises NotAllowed('chat_unknown').
         """
         await self._check_own(user, chat)
-        return verbatim([one async for one in self._of(user, list(await self._storage.links(user, chat)))])
+        return verbatim([one async for one in self._of(user, list(await self._storage.links(user, [chat])))])
 
     async def _check_own(self, user: str, chat: str) -> None:
         if await self._storage.owner(chat) != owned(user):

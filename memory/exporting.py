@@ -72,7 +72,7 @@ class Exporting(SheetKeeping):
                 told = chat.tip is not None
                 if told:
                     yield chat_line(chat)
-                order = list(in_order(await self._storage.links(user, chat.id)))
+                order = list(in_order(await self._storage.links(user, [chat.id])))
                 for start in range(0, len(order), _PAGE):
                     for cycle in await self._storage.cycles(user, order[start : start + _PAGE]):
                         if is_empty(cycle):

@@ -55,7 +55,7 @@ class Importing(Transcript, Reimport):
             return
         id = named_id("import", user, chat.source, chat.id)
         known = await self._storage.claim(id, user, self._clock(), created=chat.created)
-        there = await self._storage.links(user, id)
+        there = await self._storage.links(user, [id])
         for one in chat.exchanges:
             cycle = await self.record_cycle(
                 user,

@@ -22,7 +22,7 @@ class LiveBranches:
             return cycle == tip
         name = (user, chat, tip)
         if name not in self._known:
-            self._known[name] = frozenset(live_path(await self._storage.links(user, chat), tip))
+            self._known[name] = frozenset(live_path(await self._storage.links(user, [chat]), tip))
         self._known.move_to_end(name)
         while len(self._known) > MOST:
             self._known.popitem(last=False)

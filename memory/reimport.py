@@ -138,7 +138,7 @@ class Reimport(Engine):
         known = await self._storage.claim(chat.id, user, self._clock(), created=chat.created)
         if known.user != user:
             raise NotAllowed("chat_of_another")
-        there = await self._storage.links(user, chat.id)
+        there = await self._storage.links(user, [chat.id])
         cycles = [to_cycle(line, user) for line in found[1:]]
         if known.tip is None and any(map(is_empty, await self._storage.cycles(user, list(there)[:1]))):
             return  # deleted here

@@ -98,7 +98,7 @@ class Transcript(SheetKeeping):
         if parent == chat.tip:
             return None
         if parent != cycle.parent:
-            seen = live_path(await self._storage.links(cycle.user, cycle.chat), cycle.parent)
+            seen = live_path(await self._storage.links(cycle.user, [cycle.chat]), cycle.parent)
             if cycle.parent is None or not (parent is None or parent in seen):
                 return None
         return (await self._amend(cycle.user, cycle.id, partial(behind, tip=chat.tip), tip=False)).cycle
@@ -194,7 +194,7 @@ class Transcript(SheetKeeping):
     async def branch(self, user: str, chat: str) -> list[str]:
         """Ids of the cycles on the chat's live branch, oldest first; reads the links of the whole chat."""
         tip = (await self.claim_chat(user, chat)).tip  # first: whatever it is by then, its links are there
-        return ordered_path(await self._storage.links(user, chat), tip)[::-1]
+        return ordered_path(await self._storage.links(user, [chat]), tip)[::-1]
 
     async def is_live(self, user: str, chat: str, cycle: str) -> bool:
         """Whether a cycle is on the chat's live branch; as a rule it is the end of it, and little is read."""
@@ -236,7 +236,7 @@ class Transcript(SheetKeeping):
         `tip` ends the live branch. Of cycles that were answered `anew`, what the assistant said before is
         abandoned, too; what abandoned branches showed leaves the profile. Gives the memories that changed.
         """
-        links = await self._storage.links(owned(user), chat)
+        links = await self._storage.links(owned(user), [chat])
         live = live_path(links, tip)
         dead = links.keys() - live
         async with self._spaces.index(user) as index:

@@ -365,8 +365,8 @@ class Storage(
         """Cycles that are not closed: of a user's chat, or those whose heartbeat is older than `before`."""
 
     @abstractmethod
-    async def links(self, user: str, chat: str) -> dict[str, str | None]:
-        """Cycle → parent, for all cycles of a chat."""
+    async def links(self, user: str, chats: Collection[str]) -> dict[str, str | None]:
+        """Cycle → parent, for all cycles of these chats."""
 
     @abstractmethod
     async def cycle_feed(self, user: str, after: int, *, model: str | None) -> CycleFeed:

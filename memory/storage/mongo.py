@@ -201,8 +201,8 @@ class MongoStorage(Storage):
     ) -> list[Cycle]:
         return await self._run(mongo_transcript.open_cycles(self._db, user, chat, before))
 
-    async def links(self, user: str, chat: str) -> dict[str, str | None]:
-        return await self._run(mongo_transcript.links(self._db, user, chat))
+    async def links(self, user: str, chats: Collection[str]) -> dict[str, str | None]:
+        return await self._run(mongo_transcript.links(self._db, user, chats))
 
     async def cycle_feed(self, user: str, after: int, *, model: str | None) -> CycleFeed:
         return await self._run(mongo_transcript.cycle_feed(self._db, user, after, model))
@@ -215,6 +215,9 @@ class MongoStorage(Storage):
 
     async def conversations(self, user: str, *, after: str | None, limit: int) -> list[Conversation]:
         return await self._run(mongo_users.conversations(self._db, user, after, limit))
+
+    async def conversation(self, user: str, chat: str) -> Conversation | None:
+        return await self._run(mongo_users.conversation(self._db, user, chat))
 
     async def cycles(self, user: str, ids: Sequence[str]) -> list[Cycle]:
         return await self._run(mongo_users.cycles(self._db, user, ids))

@@ -4,7 +4,7 @@ Every change of a cycle is a commit of its user's (see mongo_ledger), so that ch
 numbered in the order in which readers see them, and the end of a chat's live branch moves with its cycle.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from pymongo import UpdateOne
@@ -162,12 +162,12 @@ async def open_cycles(
     return [_cycle(found) async for found in db.cycles.find(query).sort("heartbeat", 1)]
 
 
-async def links(db: Database, user: str, chat: str) -> dict[str, str | None]:
+async def links(db: Database, user: str, chats: Collection[str]) -> dict[str, str | None]:
     """See Storage.links."""
     await TRANSCRIPTS.settled(db, user)
-    query = {"chat_id": escaped(chat), "user_id": escaped(user)}
-    found = await db.cycles.find(query, {"parent": 1}).to_list()
-    return {unescaped(cycle["_id"]): unescaped(cycle["parent"]) for cycle in found}
+    query, within = {"user_id": escaped(user)}, list(map(escaped, chats))
+    found = find_in(db.cycles, query, "chat_id", within, {"parent": 1})
+    return {unescaped(cycle["_id"]): unescaped(cycle["parent"]) async for cycle in found}
 
 
 async def cycle_feed(db: Database, user: str, after: int, model: str | None) -> CycleFeed:

@@ -7,7 +7,8 @@ from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES, PROVISIONAL
 from thoughtcycle.memory.storage.mongo_documents import escaped, journal_record, memory_record
 from thoughtcycle.memory.storage.mongo_ledger import find_in
-from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS, claim, conversation
+from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS, claim
+from thoughtcycle.memory.storage.mongo_transcript import conversation as stored
 from thoughtcycle.memory.storage.sheet_port import stored_time
 
 
@@ -18,7 +19,14 @@ async def conversations(db: Database, user: str, after: str | None, limit: int) 
     if after is not None:
         query["chat_id"] = {"$gt": escaped(after)}
     found = await db.conversations.find(query).sort("chat_id", 1).limit(limit).to_list()
-    return [conversation(document) for document in found]
+    return [stored(document) for document in found]
+
+
+async def conversation(db: Database, user: str, chat: str) -> Conversation | None:
+    """See WholeUser.conversation."""
+    await TRANSCRIPTS.settled(db, user)
+    found = await db.conversations.find_one({"chat_id": escaped(chat), "user_id": escaped(user)})
+    return None if found is None else stored(found)
 
 
 async def cycles(db: Database, user: str, ids: Sequence[str]) -> list[Cycle]:

@@ -202,8 +202,8 @@ class SqliteStorage(OneThread, Storage):
     ) -> list[Cycle]:
         return await self._read(sqlite_transcript.open_cycles, user, chat, before)
 
-    async def links(self, user: str, chat: str) -> dict[str, str | None]:
-        return await self._read(sqlite_transcript.links, user, chat)
+    async def links(self, user: str, chats: Collection[str]) -> dict[str, str | None]:
+        return await self._read(sqlite_transcript.links, user, chats)
 
     async def cycle_feed(self, user: str, after: int, *, model: str | None) -> CycleFeed:
         return await self._read(sqlite_transcript.cycle_feed, user, after, model)
@@ -216,6 +216,9 @@ class SqliteStorage(OneThread, Storage):
 
     async def conversations(self, user: str, *, after: str | None, limit: int) -> list[Conversation]:
         return await self._read(sqlite_users.conversations, user, after, limit)
+
+    async def conversation(self, user: str, chat: str) -> Conversation | None:
+        return await self._read(sqlite_users.conversation, user, chat)
 
     async def cycles(self, user: str, ids: Sequence[str]) -> list[Cycle]:
         return await self._read(sqlite_users.cycles, user, ids)

@@ -150,10 +150,9 @@ def open_cycles(
     return [Cycle.model_validate_json(row[0]) for row in rows]
 
 
-def links(db: sqlite3.Connection, user: str, chat: str) -> dict[str, str | None]:
+def links(db: sqlite3.Connection, user: str, chats: Collection[str]) -> dict[str, str | None]:
     """See Storage.links."""
-    rows = db.execute("SELECT id, parent FROM cycles WHERE chat = ? AND user = ?", (chat, user))
-    return dict(rows.fetchall())
+    return dict(_where_in(db, "SELECT id, parent FROM cycles WHERE user = ? AND chat", chats, user))
 
 
 def cycle_feed(db: sqlite3.Connection, user: str, after: int, model: str | None) -> CycleFeed:
@@ -177,12 +176,15 @@ def cycle_feed(db: sqlite3.Connection, user: str, after: int, model: str | None)
     return CycleFeed(number, cycles, tips, tuple(found))
 
 
-def _where_in(db: sqlite3.Connection, query: str, values: Collection[str]) -> Iterator[Any]:
-    """Rows for which the column that ends `query` is one of `values`; SQLite allows only so many at once."""
+def _where_in(db: sqlite3.Connection, query: str, values: Collection[str], *given: str) -> Iterator[Any]:
+    """Rows for which the column that ends `query` is one of `values`; SQLite allows only so many at once.
+
+    `given` fill the places before it.
+    """
     wanted = list(values)
     for start in range(0, len(wanted), _CHUNK):
         some = wanted[start : start + _CHUNK]
-        yield from db.execute(f"{query} IN ({', '.join('?' * len(some))})", some)
+        yield from db.execute(f"{query} IN ({', '.join('?' * len(some))})", (*given, *some))
 
 
 def keep_message_vectors(db: sqlite3.Connection, user: str, vectors: Sequence[MessageVector]) -> None:

@@ -24,14 +24,19 @@ _PAGE = (
 )
 
 
+_CHAT = "SELECT id, user, tip, title, created, updated FROM conversations"
+
+
 def conversations(db: sqlite3.Connection, user: str, after: str | None, limit: int) -> list[Conversation]:
     """See WholeUser.conversations."""
-    rows = db.execute(
-        "SELECT id, user, tip, title, created, updated FROM conversations "
-        "WHERE user = ? AND id > ? ORDER BY id LIMIT ?",
-        (user, after or "", limit),
-    )
+    rows = db.execute(f"{_CHAT} WHERE user = ? AND id > ? ORDER BY id LIMIT ?", (user, after or "", limit))
     return [_conversation(*row) for row in rows]
+
+
+def conversation(db: sqlite3.Connection, user: str, chat: str) -> Conversation | None:
+    """See WholeUser.conversation."""
+    row = db.execute(f"{_CHAT} WHERE id = ? AND +user = ?", (chat, user)).fetchone()
+    return None if row is None else _conversation(*row)
 
 
 def _conversation(

@@ -14,6 +14,10 @@ class WholeUser(ABC):
         """The user's chats with ids above `after`, by id."""
 
     @abstractmethod
+    async def conversation(self, user: str, chat: str) -> Conversation | None:
+        """One chat of the user's; None where they have no such chat."""
+
+    @abstractmethod
     async def cycles(self, user: str, ids: Sequence[str]) -> list[Cycle]:
         """Cycles with these ids, open ones too, in this order; unknown ids are left out."""
 

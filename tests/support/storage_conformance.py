@@ -396,11 +396,15 @@ class StorageConformance:
         assert await storage.open_cycles(before=START) == []
 
     async def test_links_tell_each_cycle_s_parent(self, storage: Storage) -> None:
-        await storage.claim("chat", "ana", START)
+        for chat in ("chat", "other", "third"):
+            await storage.claim(chat, "ana", START)
         await storage.add_cycle(cycle())
         await storage.add_cycle(cycle("c2", parent="c1"))
-        assert await storage.links("ana", "chat") == {"c1": None, "c2": "c1"}
-        assert await storage.links("bia", "chat") == {}
+        await storage.add_cycle(cycle("c3", chat="other"))
+        await storage.add_cycle(cycle("c4", chat="third"))
+        assert await storage.links("ana", ["chat"]) == {"c1": None, "c2": "c1"}
+        assert await storage.links("ana", ["other", "chat", "none"]) == {"c1": None, "c2": "c1", "c3": None}
+        assert await storage.links("ana", []) == await storage.links("bia", ["chat"]) == {}
 
     @pytest.mark.spec("BY-2")
     async def test_the_feed_of_cycles_tells_of_closed_ones(self, storage: Storage) -> None:

@@ -22,6 +22,8 @@ class WholeUserConformance:
         first = await storage.conversations("ana", after=None, limit=2)
         assert [chat.id for chat in first] == ["a", "b"]
         assert [chat.id for chat in await storage.conversations("ana", after="b", limit=2)] == ["c"]
+        assert await storage.conversation("ana", "b") == first[1]
+        assert await storage.conversation("ana", "d") is None is await storage.conversation("ana", "none")
         for id in ("c1", "c2"):
             await storage.add_cycle(cycle(id, chat="a"))
         await storage.add_cycle(cycle("c3", user="bia", chat="d"))

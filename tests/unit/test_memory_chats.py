@@ -43,6 +43,13 @@ async def test_chats_are_listed_by_last_use_and_renamed(memory: Memory) -> None:
         ("b", "Viagem", 1),
     ]
     assert [chat.id for chat in await memory.chats("ana", limit=1)] == ["a"]
+    one = await memory.chat("ana", "b")
+    assert one is not None and (one.id, one.title) == ("b", "Viagem")
+    assert [await memory.chat(user, chat) for user, chat in (("ana", "d"), ("ana", "c"), ("bia", "b"))] == [
+        None,
+        None,
+        None,
+    ]
     assert await memory.find_chat("ana", "viagem") == "b"
     assert await memory.find_chat("bia", "viagem") is None
     for work in (memory.rename_chat("bia", "b", "x"), memory.delete_chat("bia", "b")):

@@ -27,7 +27,7 @@ EXCHANGES = 15
 @router.get("/")
 async def new(reader: Reader, memory: Engine, server: Server) -> HTMLResponse:
     """A chat that does not exist until something is said in it."""
-    return await _chat(reader, memory, server.resources, new_id(), [])
+    return await _chat(reader, memory, server.resources, new_id(), exists=False)
 
 
 @router.get("/chats")
@@ -41,18 +41,18 @@ async def chats(
 @router.get("/chats/{chat}")
 async def chat(reader: Reader, chat: Chat, memory: Engine, server: Server) -> HTMLResponse:
     """A chat with its last messages."""
-    return await _chat(reader, memory, server.resources, chat, await listed(reader, memory))
+    exists = await memory.chat(reader.user, chat) is not None
+    return await _chat(reader, memory, server.resources, chat, exists=exists)
 
 
 async def _chat(
-    reader: Page, memory: Memory, resources: Resources, chat: str, known: list[ListedChat]
+    reader: Page, memory: Memory, resources: Resources, chat: str, *, exists: bool
 ) -> HTMLResponse:
     """The page; only a chat in which something was said is read, because reading one claims it."""
-    exists = any(one.id == chat for one in known)
     cycles = await memory.conversation(reader.user, chat, limit=EXCHANGES) if exists else []
     return reader.html(
         "chat.html",
-        chats=known or await listed(reader, memory),
+        chats=await listed(reader, memory),
         current=chat,
         exists=exists,
         exchanges=exchanges(cycles),

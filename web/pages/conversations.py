@@ -12,6 +12,7 @@ from thoughtcycle.memory.volume import usage
 from thoughtcycle.prompts.errors import NotAllowed
 from thoughtcycle.web.dependencies import Chat, Engine, Server
 from thoughtcycle.web.pages.chat import listed
+from thoughtcycle.web.pages.exchanges import shown_title
 from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages
 
@@ -59,7 +60,7 @@ async def rename(
 
 async def _title(reader: Page, memory: Engine, chat: str) -> tuple[str, str]:
     """The title, and what stands for one; NotAllowed where there is no such chat."""
-    for one in await listed(reader, memory, LISTED):
-        if one.id == chat:
-            return one.chat.title or "", one.title
-    raise NotAllowed("chat_unknown", id=repr(chat))
+    if (found := await memory.chat(reader.user, chat)) is None or found.tip is None:
+        raise NotAllowed("chat_unknown", id=repr(chat))
+    last = "" if found.title else (await memory.cycles(reader.user, [found.tip]))[0].message.text
+    return found.title or "", shown_title(found.title, last, reader.say("chat.nameless"))

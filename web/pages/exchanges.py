@@ -94,12 +94,17 @@ def listed_chats(chats: Iterable[Chat], last: Mapping[str, str], nameless: str) 
     return [
         ListedChat(
             id=chat.id,
-            title=chat.title or beginning(last.get(chat.id, "")) or nameless,
+            title=shown_title(chat.title, last.get(chat.id, ""), nameless),
             named=bool(chat.title),
             chat=chat,
         )
         for chat in chats
     ]
+
+
+def shown_title(title: str | None, last: str, nameless: str) -> str:
+    """What a chat is called: without a title by the beginning of its last message."""
+    return title or beginning(last) or nameless
 
 
 def beginning(text: str) -> str:
