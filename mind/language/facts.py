@@ -15,7 +15,7 @@ from thoughtcycle.mind.language.feelings import feeling_topic, intensity, moment
 from thoughtcycle.mind.language.fold import Folded, fold, fold_word
 from thoughtcycle.mind.language.patterns import compiled, neutral
 from thoughtcycle.mind.language.rulebook import MemoryKind, Rule, batches
-from thoughtcycle.mind.language.topics import is_food, topic_bindings
+from thoughtcycle.mind.language.topics import is_food, told_topics, topic_bindings
 from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
 MAX_KEY = 120
@@ -197,6 +197,8 @@ class _Reading:
                 cut = "cut_listed" if "listed" in self.rule.flags else cut
                 begin, end = values.repaired(self.folded, *self.match.span(group), self.language)
                 span = values.phrase(self.folded, begin, end, self.language, cut)
+                if "timeless" in self.rule.flags:
+                    span = values.without_time(self.folded, *span, self.language)
                 if "since" in self.rule.flags:
                     self.since = values.since(self.folded, span[1], end, self.language)
                 if said and span[0] >= span[1]:
@@ -292,7 +294,7 @@ class _Reading:
             if "told" in self.rule.flags:
                 text = values.told(text, self.language)
             if group.lower() in ("v", "y"):
-                text = values.conjugated(text, self.language)
+                text = values.conjugated(text, self.language, verb=group in ("v", "V"))
             return text[:1].upper() + text[1:] if group[0].isupper() else text
 
         content = " ".join(_SLOT.sub(fill, self.rule.content).split())
@@ -335,7 +337,7 @@ class _Reading:
         )
 
     def _replaces(self) -> str:
-        if "moves" in self.rule.flags:
+        if "moves" in self.rule.flags or (self.rule.topic == "date" and "{y}" in self.rule.content):
             return undated(self._text("x"), self.language, self.now)
         return self._text("kin") or self._text("pet") if "renames" in self.rule.flags else ""
 
@@ -352,6 +354,7 @@ class _Reading:
             topics.insert(0, "food")
         if self.rule.topic not in ("money", "salary", "debt") and amounts(words, self.language):
             topics.append("money")
+        topics += told_topics(words, self.language)
         contexts = [context for topic in topics for context in topic_bindings(topic)]
         short = [binding[:MAX_BINDING].strip() for binding in [*contexts, *own]]
         return tuple(dict.fromkeys(binding for binding in short if binding))[:12]

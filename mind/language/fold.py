@@ -22,6 +22,9 @@ _ATOM = (
     r"|(?<!\w)\+?(?:\d{1,3} )?\(?\d{2,4}\)?[ -]?\d{3,5}[ -]\d{4}(?!\w)"
 )
 _TOKEN = re.compile(rf"(?P<atom>{_ATOM})|[^\W_]+(?:['’‘`´][^\W_]+)*|\s+|.", re.DOTALL | re.IGNORECASE)
+_APOSTROPHES = "'’‘`´"
+_AHEAD = 20
+"""Characters behind a word that tell what its ending stands for."""
 _REPEATED = re.compile(r"([^\W\d_])\1{2,}")
 _SILENT = ("So", "Cs", "Co", "Cn", "Cc", "Cf", "Sk", "Mn", "Me")
 
@@ -75,6 +78,20 @@ def _endings(language: Language) -> tuple[tuple[str, str], ...]:
     return tuple(endings.items())
 
 
+@cache
+def _clitics(language: Language) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    """(ending, what it stands for, what must follow): "my wife's a pilot", but not "my wife's bike"."""
+    entries = word_lists(language, "language/spelling").get("clitics", [])
+    return tuple((ending, full, re.compile(rf" (?:{after})\b")) for ending, full, after in entries)
+
+
+def _clitic(token: str, follows: str, language: Language) -> tuple[str, str]:
+    """(ending, written out) of a word whose ending is a verb, by what follows; else nothing."""
+    raw = token.translate(_QUOTES).lower()
+    found = (each for each in _clitics(language) if raw.endswith(each[0]) and each[2].match(follows.lower()))
+    return next(((ending, full) for ending, full, _ in found), ("", ""))
+
+
 def _respell(token: str, language: Language) -> str | None:
     words = _spelling(language)
     raw = token.translate(_QUOTES).lower()
@@ -107,6 +124,7 @@ def fold(text: str, language: Language, limit: int = LIMIT) -> Folded:
     atoms: list[tuple[int, int]] = []
     for match in _TOKEN.finditer(source):
         token, start, end = match[0], match.start(), match.end()
+        verb = ""
         if match["atom"]:
             atoms.append((len(starts), len(starts) + len(token)))
             token, per_character = "".join(map(fold_character, token)), True
@@ -120,6 +138,9 @@ def fold(text: str, language: Language, limit: int = LIMIT) -> Folded:
             continue
         else:
             respelled = (_respell_short if len(token) <= 24 else _respell)(token, language)
+            if respelled is None and len(token) > 2 and token[-2] in _APOSTROPHES:
+                ending, verb = _clitic(token, source[end : end + _AHEAD], language)
+                token = token[: len(token) - len(ending)]
             per_character = respelled is None
             token = respelled if respelled is not None else "".join(map(fold_character, token))
             if token == " " and characters and characters[-1] == " ":
@@ -128,4 +149,8 @@ def fold(text: str, language: Language, limit: int = LIMIT) -> Folded:
         for offset in range(len(token)):
             starts.append(start + offset if per_character else start)
             ends.append(start + offset + 1 if per_character else end)
+        if verb:
+            characters.append(verb)
+            starts += [start + len(token)] * len(verb)
+            ends += [end] * len(verb)
     return Folded(source, "".join(characters), starts, ends, atoms)

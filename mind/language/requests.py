@@ -16,6 +16,7 @@ from thoughtcycle.mind.language.topics import (
     About,
     about,
     fallback,
+    kept_under,
     topic_bindings,
     topic_context,
 )
@@ -45,7 +46,8 @@ def _of_facts(facts: tuple[Fact, ...], language: Language) -> About:
     for fact in facts:
         kind = fact.key.partition(":")[0]
         context = fact.bindings[-1] if kind in ("taste", "allergy", "family", "pet") and fact.bindings else ""
-        total += About((context or topic_context(fact.topic, language),), (fact.key,))
+        keys = kept_under(fact.key)
+        total += About((context or topic_context(fact.topic, language),), keys, keys)
     return total
 
 
@@ -172,7 +174,7 @@ def _own(message: Message, begin: int, until: int, language: Language, now: date
 
 def _with_spouses(wanted: About) -> About:
     """Who asks whether they are married is answered by a spouse as well."""
-    return wanted + About((), _SPOUSES) if "marital" in wanted.keys else wanted
+    return wanted + About((), _SPOUSES, _SPOUSES) if "marital" in wanted.keys else wanted
 
 
 def _of_thing(message: Message, begin: int, until: int, language: Language) -> About | None:

@@ -14,7 +14,7 @@ FILES = ("facts", "everyday")
 BATCH = 12
 """Rules that share a gate: fewer make more gates to pass, more make a gate let more through."""
 _FLAGS = ["whole", "dated", "correction", "place", "loose", "verbatim", "alone", "since"]
-_FLAGS += ["listed", "renames", "moves", "told"]
+_FLAGS += ["listed", "renames", "moves", "told", "timeless"]
 _BEGINNING = re.compile(r"\{\w+\}")
 _GROUP = re.compile(r"\(\?P<\w+>")
 

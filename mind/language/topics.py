@@ -32,10 +32,14 @@ class About:
 
     contexts: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    """Those of the keys under which every memory answers ("my pets"), whatever its words."""
 
     def __add__(self, other: "About") -> "About":
         return About(
-            tuple(dict.fromkeys(self.contexts + other.contexts)), tuple(dict.fromkeys(self.keys + other.keys))
+            tuple(dict.fromkeys(self.contexts + other.contexts)),
+            tuple(dict.fromkeys(self.keys + other.keys)),
+            tuple(dict.fromkeys(self.whole + other.whole)),
         )
 
 
@@ -91,6 +95,12 @@ def topic_context(topic: str, language: Language) -> str:
     return bindings[0] if bindings else topic
 
 
+def told_topics(words: str, language: Language) -> tuple[str, ...]:
+    """Topics that a fact belongs to by its words, besides the one that its rule gives it ("Off to Rome")."""
+    folded, told = fold_word(words), word_lists(language, "language/topics")["told"]
+    return tuple(name for name, pattern in told.items() if compiled(pattern, language).search(folded))
+
+
 @cache
 def is_food(text: str, language: Language) -> bool:
     """Whether a phrase names something to eat or drink."""
@@ -117,10 +127,11 @@ def about(folded: Folded, start: int, end: int, language: Language) -> About:
 def _of_topic(topic: _Topic, folded: Folded, start: int, end: int) -> About:
     for pattern in (topic.nouns, topic.things):
         if pattern and (match := pattern.search(folded.text, start, end)):
-            return About((folded.original(*match.span()).lower(),), topic.keys)
+            whole = topic.keys if pattern is topic.nouns else ()
+            return About((folded.original(*match.span()).lower(),), topic.keys, whole)
     for pattern in (topic.verbs, topic.states):
         if pattern and pattern.search(folded.text, start, end):
-            return About((topic.context,), topic.keys)
+            return About((topic.context,), topic.keys, topic.keys)
     return About()
 
 
@@ -133,7 +144,7 @@ def _of_category(folded: Folded, start: int, end: int, language: Language) -> Ab
         return About((folded.original(*span).lower(),), ("favorite", "taste", "preference"))
     wide = name in ("food", "drink", "dessert", "fruit")
     keys = (f"favorite:{name}", *(("taste",) if wide else ()))
-    return About((folded.original(*span).lower(),), keys)
+    return About((folded.original(*span).lower(),), keys, keys[:1])
 
 
 def _favorite(folded: Folded, start: int, end: int, language: Language) -> tuple[tuple[int, int], str] | None:
@@ -150,7 +161,7 @@ def _favorite(folded: Folded, start: int, end: int, language: Language) -> tuple
 def _of_table(folded: Folded, start: int, end: int, language: Language) -> About | None:
     """Somebody of the family or a pet: "minha irmã", "meu gato"."""
     found = _somebody(folded, start, end, language)
-    return About((folded.original(*found[0]).lower(),), found[1]) if found else None
+    return About((folded.original(*found[0]).lower(),), found[1], found[1]) if found else None
 
 
 def _somebody(
@@ -159,11 +170,21 @@ def _somebody(
     for table, prefix in (("kin", "family"), ("pets", "pet")):
         pattern = compiled(r"\b{" + table + r"}\b", language)
         if match := pattern.search(folded.text, start, end):
-            name = neutral(match[0], table, language)
-            near = [other for group in _CLOSE_KIN if name in group for other in group if other != name]
-            others = (f"{prefix}:{other}" for other in near if _includes(str(name), other))
-            return match.span(), (f"{prefix}:{name}", *others)
+            known = kept_under(f"{prefix}:{neutral(match[0], table, language)}")
+            role = compiled("{role}", language).fullmatch(match[0])
+            return match.span(), (*known, f"person:{slug(match[0], language)}") if role else known
     return None
+
+
+def kept_under(key: str) -> tuple[str, ...]:
+    """The keys under which may be told what is asked by `key`: of a pet any, of a husband the spouse."""
+    prefix, _, name = key.partition(":")
+    if key == "pet:pet":
+        return ("pet",)
+    if prefix != "family":
+        return (key,)
+    near = [other for group in _CLOSE_KIN if name in group for other in group if other != name]
+    return (key, *(f"family:{other}" for other in near if _includes(name, other)))
 
 
 def _includes(name: str, other: str) -> bool:

@@ -39,6 +39,8 @@ class Understanding:
     """Search contexts of what the user asks back; `("*",)` for everything about them."""
     asked_keys: tuple[str, ...]
     """Key prefixes that would answer it; empty when the topic is unknown or everything."""
+    asked_whole: tuple[str, ...]
+    """Those of them under which every memory answers, whatever its words."""
     forget: tuple[str, ...]
     """Search contexts of what to erase; `("*",)` only for an explicit "everything". `("@last",)`, with no
     keys, is the last thing told in this chat ("forget that", "esquece isso"); it is never asked for by a
@@ -94,6 +96,7 @@ def understand(text: str, *, language: Literal["pt", "en"], now: datetime) -> Un
         correction=not message.unsaid and (bool(denied) or found.correction or instead),
         asked=_narrowed(found.asked.contexts),
         asked_keys=() if EVERYTHING in found.asked.contexts else found.asked.keys,
+        asked_whole=() if EVERYTHING in found.asked.contexts else found.asked.whole,
         forget=forget,
         forget_keys=()
         if EVERYTHING in forget

@@ -73,6 +73,12 @@ def since(folded: Folded, start: int, end: int, language: Language) -> str:
     return f" ({words['since_word']} {folded.original(*match.span('when'))})" if match else ""
 
 
+def without_time(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int]:
+    """The span without when it began, at its end: "at Boeing two weeks ago" is "at Boeing"."""
+    pattern = vocabulary(language)["when"]
+    return start, strip_words(folded, start, end, rf",? {pattern}[^\w]*$", language)
+
+
 def name_span(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int] | None:
     """The span of a person's or animal's name at the beginning of the span; None when it is none."""
     cut = compiled(vocabulary(language)["cut_name"], language)
@@ -178,9 +184,18 @@ def slug(text: str, language: Language, words: int = MAX_SLUG_WORDS) -> str:
     return " ".join(singular(token, language) for token in (content or tokens)[:words])[:80]
 
 
-def conjugated(verb: str, language: Language) -> str:
-    """A lone verb of the first person in the third: "jogo" → "joga"; any other word as it is."""
-    return str(vocabulary(language)["third_person"].get(fold_word(verb), verb))
+def conjugated(word: str, language: Language, *, verb: bool = False) -> str:
+    """A lone verb of the first person in the third: "jogo" → "joga", "have" → "has".
+
+    Any other word as it is; one that is known to be a verb by the regular endings of its language.
+    """
+    known = vocabulary(language)["third_person"].get(fold_word(word))
+    if known is not None or not verb:
+        return str(known or word)
+    for pattern, ending in vocabulary(language)["third_person_endings"]:
+        if re.search(pattern, word):
+            return re.sub(pattern, ending, word, count=1)
+    return word
 
 
 def third_person(text: str, language: Language) -> str:

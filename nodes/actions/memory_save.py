@@ -13,8 +13,8 @@ from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.language.clauses import parse
 from thoughtcycle.mind.language.understanding import Fact
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.superseding import relative_meant, undecided
-from thoughtcycle.nodes.actions.told import brief_list, did, has_key, has_words, heard
+from thoughtcycle.nodes.actions.superseding import relative_meant, takes_the_place, undecided
+from thoughtcycle.nodes.actions.told import brief_list, did, has_key, heard
 from thoughtcycle.nodes.attach import ACTION as ATTACH
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.nodes.window import clip
@@ -91,7 +91,7 @@ def _names_a_file(fact: Fact) -> bool:
 
 def _took(memory: Recalled, fact: Fact) -> bool:
     """Whether a changed memory says by now what a fact under another key tells."""
-    return fact.key.startswith("date:") and has_key(memory, ("date",)) and has_words(memory, fact.replaces)
+    return fact.key.startswith("date:") and has_key(memory, ("date",)) and takes_the_place(fact, memory)
 
 
 def as_item(fact: Fact) -> KnownItem:

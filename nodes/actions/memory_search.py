@@ -1,6 +1,7 @@
 """MemorySearch: looks for what is missing, by short contexts, and shows each memory found (TC-8)."""
 
 import logging
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ from pydantic import StringConstraints
 from thoughtcycle.memory.records import MemoryHit, MemoryRecord
 from thoughtcycle.memory.searching import as_found
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.mind.language.understanding import topics_of
+from thoughtcycle.mind.language.understanding import topics_of, understand
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.forgettable import doubtful, meant
 from thoughtcycle.nodes.actions.told import (
@@ -18,6 +19,7 @@ from thoughtcycle.nodes.actions.told import (
     LAST,
     found_now,
     heard,
+    under,
     wants_known,
     wonders,
 )
@@ -27,6 +29,8 @@ from thoughtcycle.prompts.errors import ModelFailed, StorageFailed
 
 log = logging.getLogger(__name__)
 
+_NEWEST = 500
+"""Memories among which those of a topic are looked for when no search finds one."""
 SearchContext = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 
 
@@ -90,6 +94,8 @@ class MemorySearch(Action[list[str]]):
         for context in contexts:
             for hit in await _look_up(context, vectors.get(context), turn):
                 hits.setdefault(hit.record.id, hit)
+        for hit in await _of_topic([hit.record for hit in hits.values()], turn):
+            hits.setdefault(hit.record.id, hit)
         found = {id: as_found(hit, " ".join(contexts)) for id, hit in hits.items()}
         if not found and turn.memory.waiting:  # it may be among what waits
             raise StorageFailed("memory_away")
@@ -120,6 +126,19 @@ async def _look_up(context: str, vector: np.ndarray | None, turn: Turn) -> list[
         return _as_hits(await _last_kept(turn))
     found = WORDS_ONLY if vector is None else vector
     return await turn.find(context, limits.search_hits, found)
+
+
+async def _of_topic(found: Sequence[MemoryRecord], turn: Turn) -> list[MemoryHit]:
+    """The newest memories of the topic that the message asks about, if none of those found is of it.
+
+    "My hobbies" and "Loves hiking" have no word in common, but the key tells.
+    """
+    told = understand(turn.message, language=turn.language, now=turn.now())
+    if not told.asked_whole or any(under(record.key, told.asked_keys) for record in found):
+        return []
+    newest = await turn.memory.list(turn.user, limit=_NEWEST)
+    fitting = [record for record in newest if under(record.key, told.asked_whole)]
+    return _as_hits(fitting[: turn.services.limits.search_hits])
 
 
 def _as_hits(records: list[MemoryRecord]) -> list[MemoryHit]:

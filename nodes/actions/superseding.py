@@ -44,7 +44,7 @@ def changes(view: View) -> list[Change]:
 def undecided(view: View) -> list[Recalled]:
     """The memories of which the message moves just one, without a word that tells which."""
     told, known = heard(view), {memory["key"] for memory in view.recalled}
-    moved = [fact for fact in told.facts if _moves(fact) and fact.key not in known]
+    moved = [fact for fact in told.facts if told.correction and _moves(fact) and fact.key not in known]
     several = [found for fact in moved if len(found := _candidates(fact, view.recalled)) > 1]
     return [memory for found in several for memory in found]
 
@@ -77,6 +77,11 @@ def _named(fact: Fact, memory: Recalled) -> Fact:
     return replace(fact, content=content, key=memory["key"] or fact.key, bindings=bindings)
 
 
+def takes_the_place(fact: Fact, memory: Recalled) -> bool:
+    """Whether a new date is that of this appointment, by its words or as one of its kind ("the trip")."""
+    return has_words(memory, fact.replaces) or has_key(memory, (fact.key,))
+
+
 def _moves(fact: Fact) -> bool:
     return bool(fact.replaces) and fact.key.startswith("date:")
 
@@ -85,7 +90,7 @@ def _candidates(fact: Fact, recalled: Iterable[Recalled]) -> list[Recalled]:
     """The memories that a fact under another key may be meant to change."""
     if _moves(fact):
         dates = [memory for memory in recalled if has_key(memory, ("date",))]
-        return [memory for memory in dates if has_words(memory, fact.replaces)]
+        return [memory for memory in dates if takes_the_place(fact, memory)]
     return [memory for memory in recalled if has_key(memory, (fact.key.rpartition(":")[0],))]
 
 

@@ -9,6 +9,7 @@ from thoughtcycle.mind.base import View
 from thoughtcycle.mind.language.choosing import chosen
 from thoughtcycle.mind.language.forgetting import Target
 from thoughtcycle.mind.language.understanding import Understanding, understand
+from thoughtcycle.nodes.actions.narrowing import narrowed
 from thoughtcycle.prompts.loader import LANGUAGES, texts
 
 EVERYTHING, LAST = "*", "@last"
@@ -54,8 +55,12 @@ def wonders(view: View) -> bool:
 
 def has_key(memory: Recalled, keys: Iterable[str]) -> bool:
     """Whether a memory's key is one of `keys` or lies below one (`taste` covers `taste:coentro`)."""
-    own = memory["key"] or ""
-    return any(own == key or own.startswith(f"{key}:") for key in keys)
+    return under(memory["key"], keys)
+
+
+def under(own: str | None, keys: Iterable[str]) -> bool:
+    """Whether a key is one of `keys` or lies below one."""
+    return own is not None and any(own == key or own.startswith(f"{key}:") for key in keys)
 
 
 def has_words(memory: Recalled, words: str) -> bool:
@@ -82,10 +87,12 @@ def found_now(view: View) -> list[Recalled]:
 
     Where the topic is known by its keys, a memory with another key is no answer.
     """
-    found, keys = found_by_search(view), heard(view).asked_keys
-    if not keys:
+    found, told = found_by_search(view), heard(view)
+    if EVERYTHING in told.asked:
         return found
-    return [memory for memory in found if memory["key"] is None or has_key(memory, keys)]
+    keys = told.asked_keys
+    fitting = [memory for memory in found if not keys or memory["key"] is None or has_key(memory, keys)]
+    return narrowed(view.message, fitting, told.language, keys)
 
 
 def kept_now(view: View) -> list[Recalled]:

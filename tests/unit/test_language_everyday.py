@@ -50,7 +50,7 @@ HABITS_AND_NEGATION = [
     ("en", "i'm not on tiktok", "Does not have tiktok"),
     ("en", "i can't swim", "Does not swim"),
     ("en", "I've never been abroad", "Has never been abroad"),
-    ("en", "I play the cello every thursday", "Usually play the cello every thursday"),
+    ("en", "I play the cello every thursday", "Usually plays the cello every thursday"),
     ("pt", "não tenho televisão", "Não tem televisão"),
     ("pt", "não sei nadar", "Não sabe nadar"),
     ("pt", "não assisto tv", "Não assiste tv"),

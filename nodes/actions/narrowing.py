@@ -1,0 +1,61 @@
+"""Which memories of a topic a question means: of whom it names, of what is liked, not what is over (pure)."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from thoughtcycle.memory.records import Recalled
+from thoughtcycle.memory.words import terms
+from thoughtcycle.mind.language.statements import statement
+from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
+
+_NAME = re.compile(r"(?<![.!?:;]\s)(?<=\s)[A-ZÀ-Ý][\w-]+")
+"""A word written as a name: it does not begin the sentence."""
+_LIKINGS = ("taste", "preference", "favorite")
+"""Beginnings of the keys under which likes and dislikes stand side by side."""
+
+
+def narrowed(
+    question: str, memories: Sequence[Recalled], language: Language, keys: Collection[str] = ()
+) -> list[Recalled]:
+    """The memories without those of other people, of the other attitude, and over: where some are left.
+
+    `keys`: those that answer the question.
+    """
+    named = _of_named(question, memories)
+    return _lasting(_of_attitude(question, named, language, pastime="hobby" in keys))
+
+
+def _lasting(memories: Sequence[Recalled]) -> list[Recalled]:
+    """Without what is only kept as having ended, where something else answers."""
+    ended = tuple(
+        texts(each, "actions/memory_update")["rules.no_longer"].split("{{")[0] for each in LANGUAGES
+    )
+    return [memory for memory in memories if not memory["content"].startswith(ended)] or list(memories)
+
+
+def _of_named(question: str, memories: Sequence[Recalled]) -> list[Recalled]:
+    names = {form for name in _NAME.findall(question) for term in terms(name) for form in term}
+    naming = [memory for memory in memories if names & _forms(memory)]
+    return naming or list(memories)
+
+
+def _forms(memory: Recalled) -> set[str]:
+    return {form for term in terms(memory["content"]) for form in term}
+
+
+def _of_attitude(
+    question: str, memories: Sequence[Recalled], language: Language, *, pastime: bool
+) -> list[Recalled]:
+    asked = statement(question, language)
+    if not pastime and not {"like", "prefer"}.intersection(asked.concepts):
+        return list(memories)
+    fitting = [
+        memory
+        for memory in memories
+        if not _is_liking(memory) or statement(memory["content"], language).negative == asked.negative
+    ]
+    return fitting or list(memories)
+
+
+def _is_liking(memory: Recalled) -> bool:
+    return (memory["key"] or "").partition(":")[0] in _LIKINGS
