@@ -183,7 +183,7 @@ class Corpus:
             dense.remove(gone)
         for slot in slots:
             self._ids[slot] = ""
-            self._postings.remove(slot)
+        self._postings.remove(*slots)
         self._facets.free(slots)
         self._free += slots
 

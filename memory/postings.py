@@ -1,7 +1,7 @@
 """Keyword postings of one index: which document holds which stem how often, as arrays."""
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -28,8 +28,15 @@ class _Column:
     documents: "array[int]" = field(default_factory=lambda: array("i"))
     counts: "array[float]" = field(default_factory=lambda: array("f"))
 
-    def remove(self, document: int) -> None:
-        place = self.documents.index(document)
+    def remove(self, gone: Sequence[int]) -> None:
+        """Takes out documents that are there."""
+        if len(gone) > 1:
+            documents, counts = self.arrays()
+            left = np.isin(documents, gone, invert=True)
+            self.documents = array("i", documents[left].tobytes())
+            self.counts = array("f", counts[left].tobytes())
+            return
+        place = self.documents.index(gone[0])
         last, count = self.documents.pop(), self.counts.pop()
         if place < len(self.documents):
             self.documents[place], self.counts[place] = last, count
@@ -97,20 +104,23 @@ class Postings:
         self._size += 1
         self._entries += len(counts)
 
-    def remove(self, document: int) -> None:
-        """Forgets `document`; nothing happens when it is unknown."""
-        forms = self._held(document)
-        if forms is None:
-            return
-        for form in forms:
+    def remove(self, *gone: int) -> None:
+        """Forgets these documents, each column once; unknown ones are passed over."""
+        held = {document: forms for document in gone if (forms := self._held(document)) is not None}
+        by_form: defaultdict[str, list[int]] = defaultdict(list)
+        for document, forms in held.items():
+            for form in forms:
+                by_form[form].append(document)
+        for form, documents in by_form.items():
             column = self._own(form)
-            column.remove(document)
+            column.remove(documents)
             if not column.documents:
                 del self._columns[form]
-        self._total -= float(self._lengths[document])
-        self._lengths[document] = 0
+        some = list(held)
+        self._total -= float(self._lengths[some].sum(dtype=np.float64))
+        self._lengths[some] = 0
         self._norms = None
-        self._size -= 1
+        self._size -= len(held)
 
     def lengths(self, size: int) -> Numbers:
         """Words per document, for documents 0 to `size`."""
