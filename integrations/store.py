@@ -202,9 +202,4 @@ async def served() -> AsyncIterator[ThoughtCycleStore]:
 
 
 async def _swept(memory: Memory) -> int:
-    count = 0
-    for user in await memory.users():
-        if over := await memory.sweep_items(user):
-            await memory.finish_erasing(item_space(user))
-            count += over
-    return count
+    return sum([await memory.erase_passed(user) for user in await memory.users()])

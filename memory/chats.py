@@ -161,7 +161,7 @@ class Chats(Erasing):
                 yield cycle
 
     async def _supported(self, record: MemoryRecord, cycles: Collection[str]) -> bool:
-        rows = await self._storage.journal(record.space, memory=record.id)
+        rows = await self._storage.journal(record.space, memories=[record.id])
         others = sources(rows, await self._storage.versions(record.space, [record.id])) - set(cycles)
         known = [one async for one in self._of(record.space, sorted(others))]
         return len(others) > sum(is_empty(one) for one in known)

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import get_args
 
@@ -20,16 +19,15 @@ from thoughtcycle.memory.emptying import (
     without,
 )
 from thoughtcycle.memory.engine import owned
-from thoughtcycle.memory.erasure import Trace, trace
+from thoughtcycle.memory.estate import Estate
 from thoughtcycle.memory.masking import NOTHING, Mask
 from thoughtcycle.memory.masks import ERASING
 from thoughtcycle.memory.matching import key
 from thoughtcycle.memory.media import file_of
-from thoughtcycle.memory.owners import stored_space
+from thoughtcycle.memory.owners import ItemSpace, stored_space
 from thoughtcycle.memory.receipt import Receipt as Receipt
 from thoughtcycle.memory.records import (
     Cycle,
-    JournalEntry,
     MemoryDraft,
     MemoryRecord,
     Status,
@@ -51,37 +49,6 @@ _PAGE = 1_000
 
 Place = Callable[[str, Sequence[str], Mask], Awaitable[int]]
 """Takes the words of a mask out of a user's chats in another place; how many stored things it changed."""
-
-
-@dataclass(frozen=True)
-class _Estate:
-    """What an erasure finds of the memories that it is about."""
-
-    family: tuple[MemoryRecord, ...]
-    """They and all their former versions."""
-    journal: tuple[JournalEntry, ...]
-    """All rows about them."""
-    others: tuple[MemoryRecord, ...]
-    """The user's other memories."""
-    cycles: tuple[Cycle, ...]
-
-    def traces(self) -> list[Trace]:
-        """What to look for: one trace per memory, whatever it has said."""
-        ids = {one.id for one in self.family}
-        heads = [one for one in self.family if one.reason == ERASING and one.current not in ids]
-        kept = [(one.created, key(one.text)) for one in self.others if one.status != "erased"]
-        return [
-            self._trace(head, "\n".join(words for created, words in kept if created <= head.updated))
-            for head in heads
-        ]
-
-    def _trace(self, head: MemoryRecord, spared: str) -> Trace:
-        own = {head.id, *(one.id for one in self.family if one.current == head.id)}
-        rows = [row for row in self.journal if row.memory in own]
-        former = [row.before for row in rows if row.before is not None]
-        former += [one for one in self.family if one.id in own and one.id != head.id]
-        requests = [row.cycle for row in rows if row.op == "hide" and row.cycle is not None]
-        return trace(head, until=head.updated, former=former, requests=requests, spared=spared)
 
 
 class Erasing(SheetErasing):
@@ -197,7 +164,9 @@ class Erasing(SheetErasing):
         tombstones = await asyncio.to_thread(stones, user, mask, estate.cycles, secret)
         await self._storage.bury(user, tombstones)
         changed = await self._redact_cycles(user, mask, estate.cycles)
-        sources = await self._redact_sources(user, mask, {one.id for one in estate.family})
+        sources = 0
+        if not isinstance(user, ItemSpace):  # what an item says is its own
+            sources = await self._redact_sources(user, mask, {one.id for one in estate.family})
         chats = await self._retitle(user, mask)
         sheets = await self._redact_sheets(user, mask, estate.cycles, chats, changed)
         elsewhere = sum([await place(user, chats, mask) for place in self._places])
@@ -232,19 +201,19 @@ class Erasing(SheetErasing):
         asked = {cycle.id for cycle in under_way}
         waiting = set()
         for record in given:
-            rows = await self._storage.journal(user, memory=record.id, limit=2) if asked else []
+            rows = await self._storage.journal(user, memories=[record.id], limit=2) if asked else []
             if any(row.op == "hide" and row.cycle in asked for row in rows) or any(
                 cycle.opened_at <= record.updated for cycle in under_way
             ):
                 waiting.add(record.current or record.id)
         return [one.id for one in given if (one.current or one.id) not in waiting], len(waiting)
 
-    async def _estate(self, user: str, ids: Sequence[str]) -> _Estate:
+    async def _estate(self, user: str, ids: Sequence[str]) -> Estate:
         family = await self._storage.family(user, ids)
         own = {one.id: one for one in family}
-        journal = [row for id in own for row in await self._storage.journal(user, memory=id)]
+        journal = await self._storage.journal(user, memories=own)
         every = await self._storage.listing(user, _EVERY, limit=None, offset=0)
-        return _Estate(
+        return Estate(
             family=tuple(own.values()),
             journal=tuple(journal),
             others=tuple(one for one in every if one.id not in own),
@@ -306,10 +275,10 @@ class Erasing(SheetErasing):
 
         await self._change(user, plan)
 
-    async def _left(self, user: str, mask: Mask, estate: _Estate, chats: Sequence[str]) -> list[str]:
+    async def _left(self, user: str, mask: Mask, estate: Estate, chats: Sequence[str]) -> list[str]:
         """Looks again everywhere."""
         ids = [one.id for one in estate.family]
-        rows = [row for id in ids for row in await self._storage.journal(user, memory=id)]
+        rows = await self._storage.journal(user, memories=ids)
         cycles = await self._cycles(user)
         kept = {file_of(one.content) for one in estate.others if one.status != "erased"}
         gone = {file_of(one.content) for one in estate.family} - kept

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -66,6 +66,25 @@ class Trace:
     """Hashes of the files that it is."""
 
 
+class Spared:
+    """The words of texts that stay: a single one is found at once however much they say."""
+
+    def __init__(self) -> None:
+        self._words: set[str] = set()
+        self._texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Adds a text as `matching.key` gives it."""
+        self._words.update(text.split())
+        self._texts.append(text)
+
+    def __contains__(self, words: object) -> bool:
+        """Whether one of the texts has these words in a row."""
+        wanted = str(words)
+        single = wanted.split()
+        return single[0] in self._words if len(single) == 1 else any(wanted in text for text in self._texts)
+
+
 @cache
 def common_words() -> frozenset[str]:
     """Words that tell nobody apart, folded: of all languages, beside the stop words."""
@@ -85,12 +104,12 @@ def trace(
     until: datetime,
     former: Iterable[MemoryRecord] = (),
     requests: Iterable[str] = (),
-    spared: str = "",
+    spared: Container[str] = "",
 ) -> Trace:
     """What to look for on behalf of `record`.
 
-    `former` is what the same memory said before. `spared` are the words (see `matching.key`) of texts
-    that stay, such as the user's other memories, as one: a value that they have too tells nobody apart.
+    `former` is what the same memory said before. `spared` holds the words (see `matching.key`) of texts
+    that stay, such as the user's other memories: a value that they have too tells nobody apart.
     """
     files = [one for one in (record, *former) if file_of(one.content) is not None]
     records = tuple(map(_spoken, (record, *former)))

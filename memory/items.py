@@ -117,6 +117,13 @@ class Items(Erasing, Tending):
             count += len(over)
         return count
 
+    async def erase_passed(self, user: str) -> int:
+        """As `sweep_items`, and empties them at once."""
+        count = await self.sweep_items(user)
+        if count:
+            await self._complete(item_space(user))
+        return count
+
 
 def _with(tag: str | None) -> Filters:
     return Filters(tags=None if tag is None else (tag,))

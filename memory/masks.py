@@ -109,7 +109,7 @@ class Masks:
         place = (record.id, record.revision)
         known = self._traces.get(place)
         if known is None:
-            rows = await self._storage.journal(user, memory=record.id)
+            rows = await self._storage.journal(user, memories=[record.id])
             former = [row.before for row in rows if row.before is not None]  # what was corrected goes too
             asked = [row.cycle for row in rows if row.op == "hide" and row.cycle is not None]
             known = await asyncio.to_thread(

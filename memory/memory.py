@@ -309,7 +309,7 @@ class Memory(
 
     async def history(self, user: str, id: str) -> Entries:
         """All changes of a memory, oldest first; [] when this user has none of this id."""
-        return (await self._storage.journal(owned(user), memory=id))[::-1]
+        return (await self._storage.journal(owned(user), memories=[id]))[::-1]
 
     async def accesses(self, user: str, ids: Sequence[str]) -> dict[str, Access]:
         """How often these memories were found by searches, and when last; those never found are left out."""
@@ -349,7 +349,8 @@ class Memory(
         async with self._spaces.index(user) as index:
             gone = {known for known, reason in index.hidden.items() if reason == ERASING}
         search, before = UndoSearch(gone, one=id is not None), None
-        while entries := await self._storage.journal(user, memory=id, before=before, limit=_PAGE):
+        asked = None if id is None else [id]
+        while entries := await self._storage.journal(user, memories=asked, before=before, limit=_PAGE):
             if (found := search.first(entries)) is not None:
                 return found
             before = entries[-1].number

@@ -78,7 +78,7 @@ class Explaining(Searching):
         (record,) = await self._known(owned(user), [id])
         if record.status == "hidden":
             raise InputRefused("memory_hidden", id=repr(id))
-        entries = (await self._storage.journal(user, memory=id))[::-1]
+        entries = (await self._storage.journal(user, memories=[id]))[::-1]
         versions = await self._storage.versions(user, [id])
         named = (record.source.cycle, *(entry.cycle for entry in entries))
         wanted = list(dict.fromkeys(cycle for cycle in named if cycle is not None))

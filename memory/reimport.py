@@ -205,7 +205,7 @@ class Reimport(Engine):
                     continue
                 write = _first(entry, record, same, replay.instead, keys)
             else:
-                rows = (await self._storage.journal(user, memory=record.id))[::-1]
+                rows = (await self._storage.journal(user, memories=[record.id]))[::-1]
                 read = replay.read[entry.memory]
                 if len(rows) > read:
                     if (rows[read].at, rows[read].op) != (entry.at, entry.op):

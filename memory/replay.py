@@ -172,7 +172,7 @@ class Replay(Memory):
             await self.hide(intent.user, wanted, reason=intent.reason, cycle=intent.cycle)
 
     async def _changed_since(self, user: str, id: str, at: datetime) -> bool:
-        entries = await self._storage.journal(user, memory=id, limit=20)
+        entries = await self._storage.journal(user, memories=[id], limit=20)
         return any(entry.op in _CHANGES and entry.at > at for entry in entries)
 
 

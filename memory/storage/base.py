@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from thoughtcycle.memory.records import (
     Access,
@@ -32,6 +32,8 @@ from thoughtcycle.memory.tombstones import Tombstone
 from thoughtcycle.prompts.errors import StorageFailed
 
 R = TypeVar("R")
+Names: TypeAlias = Collection[str] | None
+"""Ids that a query is narrowed to; None: it is not."""
 
 
 class Conflict(StorageFailed):
@@ -267,9 +269,9 @@ class Storage(
 
     @abstractmethod
     async def journal(
-        self, space: str, *, memory: str | None = None, before: int | None = None, limit: int | None = None
+        self, space: str, *, memories: Names = None, before: int | None = None, limit: int | None = None
     ) -> list[JournalEntry]:
-        """Changes, newest first: of one memory or of all, with numbers below `before`."""
+        """Changes, newest first: of these memories (None: of all), with numbers below `before`."""
 
     @abstractmethod
     async def touch(self, space: str, counts: Mapping[str, Access], *, at_least: bool = False) -> None:

@@ -38,7 +38,7 @@ from thoughtcycle.memory.storage import (
     mongo_transcript,
     mongo_users,
 )
-from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
+from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Names, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.forgetting import Epochs, Pulse
 from thoughtcycle.memory.storage.health import Census, CycleState
@@ -133,9 +133,9 @@ class MongoStorage(Storage):
         return await self._run(mongo_memories.vectors(self._db, space, memories))
 
     async def journal(
-        self, space: str, *, memory: str | None = None, before: int | None = None, limit: int | None = None
+        self, space: str, *, memories: Names = None, before: int | None = None, limit: int | None = None
     ) -> list[JournalEntry]:
-        return await self._run(mongo_memories.journal(self._db, space, memory, before, limit))
+        return await self._run(mongo_memories.journal(self._db, space, memories, before, limit))
 
     async def touch(self, space: str, counts: Mapping[str, Access], *, at_least: bool = False) -> None:
         await self._write(mongo_accesses.touch(self._db, space, counts, at_least))

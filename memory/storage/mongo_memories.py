@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import get_args
 
 from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, Vector
-from thoughtcycle.memory.storage.base import Block, Feed
+from thoughtcycle.memory.storage.base import Block, Feed, Names
 from thoughtcycle.memory.storage.documents import ENTRY_FIELDS, SEARCHED, blocks_of, entries_of, was_valid
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_commit import MEMORIES, PROVISIONAL
@@ -85,19 +85,24 @@ async def vectors(db: Database, space: str, memories: Collection[str]) -> list[V
 
 
 async def journal(
-    db: Database, space: str, memory: str | None, before: int | None, limit: int | None
+    db: Database, space: str, memories: Names, before: int | None, limit: int | None
 ) -> list[JournalEntry]:
     """See Storage.journal."""
     await MEMORIES.settled(db, space)
     query: Document = {"space": escaped(space)}
-    if memory is not None:
-        query["memory"] = escaped(memory)
     if before is not None:
         query["number"] = {"$lt": before}
     if limit == 0:
         return []  # to MongoDB, no limit at all
-    cursor = db.journal.find(query).sort("number", -1).limit(limit or 0)
-    return [journal_record(document) for document in await cursor.to_list()]
+    if memories is None or len(memories) == 1:
+        query |= {} if memories is None else {"memory": escaped(next(iter(memories)))}
+        found = await db.journal.find(query).sort("number", -1).limit(limit or 0).to_list()
+    else:
+        found = [
+            row async for row in find_in(db.journal, query, "memory", [escaped(one) for one in memories])
+        ]
+        found = sorted(found, key=lambda row: -row["number"])[:limit]
+    return [journal_record(document) for document in found]
 
 
 async def feed(db: Database, space: str, after: int, model: str | None) -> Feed:

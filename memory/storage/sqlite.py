@@ -36,7 +36,7 @@ from thoughtcycle.memory.storage import (
     sqlite_transcript,
     sqlite_users,
 )
-from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Storage, Write
+from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Names, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.forgetting import Glimpse, Pulse
 from thoughtcycle.memory.storage.health import Census, CycleState
@@ -141,9 +141,9 @@ class SqliteStorage(OneThread, Storage):
         return await self._read(sqlite_memories.vectors, space, memories)
 
     async def journal(
-        self, space: str, *, memory: str | None = None, before: int | None = None, limit: int | None = None
+        self, space: str, *, memories: Names = None, before: int | None = None, limit: int | None = None
     ) -> list[JournalEntry]:
-        return await self._read(sqlite_memories.journal, space, memory, before, limit)
+        return await self._read(sqlite_memories.journal, space, memories, before, limit)
 
     async def touch(self, space: str, counts: Mapping[str, Access], *, at_least: bool = False) -> None:
         await self._write(sqlite_accesses.touch, space, counts, at_least)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, Vector
-from thoughtcycle.memory.storage.base import Block, Conflict, Feed, Write
+from thoughtcycle.memory.storage.base import Block, Conflict, Feed, Names, Write
 from thoughtcycle.memory.storage.documents import (
     SEARCHED,
     blocks_of,
@@ -183,17 +183,18 @@ def vectors(db: sqlite3.Connection, space: str, memories: Collection[str]) -> li
 
 
 def journal(
-    db: sqlite3.Connection, space: str, memory: str | None, before: int | None, limit: int | None
+    db: sqlite3.Connection, space: str, memories: Names, before: int | None, limit: int | None
 ) -> list[JournalEntry]:
     """See Storage.journal."""
-    where, values = ["space = ?"], [space]
-    more: list[tuple[str, Any]] = [("memory = ?", memory), ("number < ?", before)]
-    for condition, value in more:
-        if value is not None:
-            where.append(condition)
-            values.append(value)
-    query = f"{' AND '.join(where)} ORDER BY number DESC LIMIT ?"
-    return journal_rows(db, query, (*values, -1 if limit is None else limit))
+    below = "" if before is None else f"AND number < {int(before)}"
+    most = -1 if limit is None else int(limit)
+    order = f"{below} ORDER BY number DESC LIMIT {most}"
+    if memories is None:
+        return journal_rows(db, f"space = ? {order}", (space,))
+    found = [
+        _entry(*row) for row in where_in(db, f"{_JOURNAL} FROM journal", space, "memory", memories, order)
+    ]
+    return sorted(found, key=lambda entry: -entry.number)[:limit]
 
 
 def journal_rows(db: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[JournalEntry]:

@@ -130,7 +130,11 @@ class StorageConformance:
         ]
         assert [row.before for row in rows] == [None, first, None]
         assert second.revision == 2
-        assert [row.number for row in await storage.journal("ana", memory="m1")] == [2, 1]
+        assert [row.number for row in await storage.journal("ana", memories=["m1"])] == [2, 1]
+        for asked, numbers in (({"m1", "m2"}, [3, 2, 1]), ({"m2", "m3"}, [3]), ((), [])):
+            assert [row.number for row in await storage.journal("ana", memories=asked)] == numbers
+        both = await storage.journal("ana", memories=["m1", "m2"], before=3, limit=1)
+        assert [row.number for row in both] == [2]
         assert [row.number for row in await storage.journal("ana", before=3, limit=1)] == [2]
         assert [row.number for row in await storage.journal("bia")] == [1]
 
@@ -234,7 +238,7 @@ class StorageConformance:
         (back,) = await storage.commit("ana", [change(aside, status="active")])
         assert back.model_dump(exclude={"revision"}) == first.model_dump(exclude={"revision"})
         assert await storage.records("ana", ["m1"]) == [back]
-        rows = await storage.journal("ana", memory="m1")
+        rows = await storage.journal("ana", memories=["m1"])
         assert [row.before for row in rows] == [aside, first, None]
         assert [one.text for one in await storage.vectors("ana", ["m1"])] == ["x"]
 
@@ -457,9 +461,9 @@ class StorageConformance:
         await storage.commit("ana", [change(other, content="C")])
         gone = second.model_copy(update={"content": None, "status": "erased", "vector_ids": ()})
         (stub,) = await storage.commit("ana", [Write(gone, "erase", START, before=second, vectors=())])
-        rows = await storage.journal("ana", memory="m1")
+        rows = await storage.journal("ana", memories=["m1"])
         assert [(row.op, row.before) for row in rows] == [("erase", None), ("update", None), ("save", None)]
-        assert (await storage.journal("ana", memory="m2"))[0].before == other
+        assert (await storage.journal("ana", memories=["m2"]))[0].before == other
         assert await storage.records("ana", ["m1"]) == [stub]
         assert await storage.vectors("ana", ["m1"]) == []
         assert [one.status for one in (await storage.feed("ana", 4, model="words")).entries] == ["erased"]
@@ -519,7 +523,7 @@ class StorageConformance:
         assert [one.text for one in await storage.vectors(short, [short])] == [short]
         assert await storage.of_cycles(short, [short]) == [stored]
         assert (await storage.same(short, identities=[], keys=[short])) == [stored]
-        assert [row.memory for row in await storage.journal(short, memory=short)] == [short]
+        assert [row.memory for row in await storage.journal(short, memories=[short])] == [short]
         kept = await storage.cycle(short, short)
         assert kept is not None
         assert kept.message.text == text

@@ -6,10 +6,12 @@ import pytest
 
 from support.memories import START, record, said
 from thoughtcycle.memory.buried import Buried
-from thoughtcycle.memory.erasure import trace
+from thoughtcycle.memory.erasure import Spared, trace
+from thoughtcycle.memory.estate import Estate
 from thoughtcycle.memory.masking import HIDDEN, Mask
+from thoughtcycle.memory.masks import ERASING
 from thoughtcycle.memory.matching import key, tokens
-from thoughtcycle.memory.records import Cycle, MemoryRecord, Source, Step, Variant
+from thoughtcycle.memory.records import Cycle, JournalEntry, MemoryRecord, Source, Step, Variant
 from thoughtcycle.memory.tombstones import LONGEST, tombstone
 
 LATER = START.replace(year=2027)
@@ -114,6 +116,41 @@ def test_what_another_memory_says_too_tells_nobody_apart() -> None:
     found = mask(told("Nome: Pedro", "Meu nome é Pedro"), spared="Irmão: Pedro Paulo")
     assert found.text("Pedro") == "Pedro"
     assert found.text("Ah, meu nome é Pedro.") == f"Ah, {HIDDEN}."
+
+
+def test_spared_words_are_found_as_in_one_text() -> None:
+    texts = [key(text) for text in ("Irmão: Pedro Paulo", "Luísa, de São Luís", "")]
+    spared = Spared()
+    for text in texts:
+        spared.add(text)
+    for words in ("pedro", "pedr", "Pedro Paulo", "paulo luisa", "luis", "sao luis", "de sao", "irmao"):
+        assert (key(words) in spared) is (key(words) in "\n".join(texts)), words
+
+
+@pytest.mark.spec("BY-9")
+def test_an_erasure_spares_what_was_there_when_each_memory_was_deleted() -> None:
+    def gone(id: str, content: str, day: int) -> MemoryRecord:
+        given = {"status": "hidden", "reason": ERASING, "updated": START + timedelta(days=day)}
+        return record(id, content=content, **given)
+
+    version = record("v", content="Filha: Clara", status="hidden", reason=ERASING, current="m2")
+    told = JournalEntry(
+        space="ana",
+        number=1,
+        at=START,
+        op="hide",
+        memory="v",
+        cycle="c9",
+        before=record(content="Filha: Rita"),
+    )
+    other = record("m3", content="Vizinha: Marta", created=START + timedelta(days=2))
+    estate = Estate(
+        (gone("m2", "Irmã: Marta", 3), version, gone("m1", "Tia: Marta", 1)), (told,), (other,), ()
+    )
+    late, early = estate.traces()
+    assert (late.memory, early.memory) == ("m2", "m1") and late.requests == {"c9"}
+    names = [{one.words.strip() for one in found.values} for found in (late, early)]
+    assert names == [{"clara", "rita"}, {"marta"}]
 
 
 def cycle(
