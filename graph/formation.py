@@ -69,6 +69,7 @@ def builder(provide: Provider) -> Builder:
     def node(step: Step) -> Node:
         async def run(state: FormationState, *, runtime: Runtime[Context]) -> FormationUpdate:
             services = await provide()
+            await services.calm()
             with sealed(runtime, services), refusals_told(runtime.stream_writer, services.language):
                 forming = open_forming(state, runtime, services)
                 tag_run("step", forming.user)

@@ -48,6 +48,7 @@ def builder(provide: Provider) -> Builder:
     def node(step: Step) -> Node:
         async def run(state: GardenState, *, runtime: Runtime[Context]) -> GardenUpdate:
             services = await provide()
+            await services.calm()
             with sealed(runtime, services), refusals_told(runtime.stream_writer, services.language):
                 gardening = open_garden(state, runtime, services)
                 tag_run("step", gardening.user)

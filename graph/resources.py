@@ -4,10 +4,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from weakref import WeakKeyDictionary
 
+from thoughtcycle.graph.calm import calm
 from thoughtcycle.graph.checkpoints.factory import Saver
 from thoughtcycle.graph.opening import open_services
 from thoughtcycle.graph.settings import Settings, load_settings
@@ -91,6 +92,7 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
         services, checkpointer = await opening.enter_async_context(
             open_services(settings, models, spooled=True)
         )
+        services = replace(services, calm=calm)
         grace = timedelta(hours=settings.limits.grace_hours)
         try:
             await services.memory.erase_due(grace)

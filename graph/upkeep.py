@@ -48,7 +48,12 @@ async def put_forming(memory: Memory) -> None:
     A cycle over which workers died as often as a job may be tried is left out, as in `form`.
     """
     queue = memory.queue
-    for user in await memory.pending_users(limit=USERS):
+    users = await memory.pending_users(limit=USERS)
+    jobs = await queue.listing(users, ("waiting", "running")) if users else ()
+    served = {job.user for job in jobs if job.kind == FORM}
+    for user in users:
+        if user in served:
+            continue
         for cycle in await memory.pending_cycles(user, limit=1):
             job = new_job(FORM, cycle.id, user=user, due=queue.clock(), cycle=cycle.id)
             known = await queue.get(user, job.id)

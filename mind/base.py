@@ -1,5 +1,6 @@
 """What is asked of a mind, and the one interface that answers: by a model or by rules."""
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,8 +10,9 @@ from typing import Any, Generic, TypeVar
 from langchain_core.messages import AIMessage
 
 from thoughtcycle.memory.records import Recalled, Step, Utterance
+from thoughtcycle.mind.language.rulebook import batches
 from thoughtcycle.mind.roles import ModelRole
-from thoughtcycle.prompts.loader import Language
+from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 T = TypeVar("T")
 
@@ -84,6 +86,10 @@ class Question(Generic[T]):
 class Mind(ABC):
     """Answers questions. Implementations: `LLMMind` over model roles, `RuleMind` over word lists."""
 
+    async def warm(self) -> None:
+        """Does beforehand what the first messages would wait for: half a second to compile the rules."""
+        await asyncio.to_thread(_compile_rules)
+
     @abstractmethod
     async def ask(self, question: Question[T], view: View) -> T:
         """The answer, valid by the question's schema. Never streams to the client.
@@ -109,3 +115,8 @@ class Mind(ABC):
         A failure after the first token gives what there is, marked `additional_kwargs["cut"] = True`;
         a failure before it raises ModelFailed.
         """
+
+
+def _compile_rules() -> None:
+    for language in LANGUAGES:
+        batches(language)

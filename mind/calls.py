@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from functools import partial
+from threading import Lock
 from typing import Any
 
 from langchain_core.caches import BaseCache
@@ -34,14 +35,21 @@ class Seat:
     def __init__(self, endpoint: Endpoint, build: Callable[[], BaseChatModel]) -> None:
         self.endpoint = endpoint
         self._build = build
+        self._lock = Lock()
         self._model: BaseChatModel | None = None
 
     async def model(self) -> BaseChatModel:
         """The model; building one reads certificates, hence off the event loop."""
         if self._model is None:
             with telling(self.endpoint):
-                self._model = await asyncio.to_thread(self._build)
+                return await asyncio.to_thread(self._ready)
         return self._model
+
+    def _ready(self) -> BaseChatModel:
+        with self._lock:  # many may ask at once for the first time
+            if self._model is None:
+                self._model = self._build()
+            return self._model
 
 
 class Attempt:

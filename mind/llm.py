@@ -79,6 +79,15 @@ class LLMMind(Mind):
         if self._clients:
             await self._clients.aclose()
 
+    async def warm(self) -> None:
+        """Builds the clients, too: a second. One that cannot be built says so when it is asked."""
+        await super().warm()
+        for seat in (*self._seats.values(), *self._fallback):
+            try:
+                await seat.model()
+            except ModelFailed as failure:
+                _log.warning("%s: %s", seat.endpoint.role, failure.code)
+
     async def ask(self, question: Question[T], view: View) -> T:
         """See Mind.ask; the run is tagged `nostream`, and the request itself is not streamed."""
         messages = ask_prompt(question, view)

@@ -11,6 +11,10 @@ from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.prompts.loader import Language
 
 
+async def _at_once() -> None:
+    """Waits for nothing."""
+
+
 @dataclass(frozen=True)
 class Services:
     """The memory, the mind, and how far each may go."""
@@ -27,6 +31,8 @@ class Services:
     """Of users who have set none, where the run names none either."""
     public: bool = False
     """Whether strangers call: failures then name no address, file, model or setting."""
+    calm: Callable[[], Awaitable[None]] = _at_once
+    """Awaited before each step behind the replies: it may have them wait while replies are made."""
 
 
 Provider = Callable[[], Awaitable[Services]]

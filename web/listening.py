@@ -22,6 +22,10 @@ from thoughtcycle.web.observing import JsonLines
 GRACE_SECONDS = 3
 """How long a reply may go on after the server was told to stop; all is closed two seconds later."""
 
+SWITCH_SECONDS = 0.0005
+"""How long a thread computes while the event loop waits for its turn: Python's 5 ms, at each of the dozens of
+looks at the network that a reply takes, would add up to a tenth of a second."""
+
 
 def listen(settings: Settings, models: ModelSettings, told: Callable[[str], object]) -> None:
     """Serves until SIGINT or SIGTERM. `told` is given the address once requests are taken in.
@@ -33,14 +37,23 @@ def listen(settings: Settings, models: ModelSettings, told: Callable[[str], obje
     check_listening(host, settings)
     _log_to(sys.stderr)
     app = create_app(settings, models)
+    config = uvicorn.Config(
+        app,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
         raise InputRefused("port_taken", host=host, port=port, reason=error) from None
     shown = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-    with listening:
-        asyncio.run(_serve(app, listening, lambda: told(shown)))
+    sys.setswitchinterval(SWITCH_SECONDS)
+    with listening, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(_serve(app, config, listening, lambda: told(shown)))
 
 
 def _log_to(stream: TextIO) -> None:
@@ -51,17 +64,11 @@ def _log_to(stream: TextIO) -> None:
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs addresses
 
 
-async def _serve(app: FastAPI, listening: socket.socket, ready: Callable[[], object]) -> None:
+async def _serve(
+    app: FastAPI, config: uvicorn.Config, listening: socket.socket, ready: Callable[[], object]
+) -> None:
     """Opens the app's resources itself, so that a failure there is this function's and not a log line."""
     async with app.router.lifespan_context(app):
-        config = uvicorn.Config(
-            app,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
         ready()
         await _Server(config).serve(sockets=[listening])
 

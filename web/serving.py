@@ -30,6 +30,7 @@ async def serve(settings: Settings, models: ModelSettings | None) -> AsyncIterat
     async with hold(settings, models) as resources:
         gate = Gate.of(settings)
         turns = Turns(resources, gate.budget)
+        await resources.services.mind.warm()
         try:
             yield Serving(settings, resources, turns, gate)
         finally:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal
 
 from thoughtcycle.mind.language.patterns import compiled, expand
@@ -28,10 +28,21 @@ class Rule:
     key: str
     content: str
     weight: float
-    patterns: tuple[re.Pattern[str], ...]
-    never: re.Pattern[str] | None
+    said: tuple[str, ...]
+    unless: str | None
     flags: frozenset[str]
     capital: str | None
+    language: Language
+
+    @cached_property
+    def patterns(self) -> tuple[re.Pattern[str], ...]:
+        """What matches; compiled when first tried, for most rules are not tried in most processes."""
+        return tuple(compiled(pattern, self.language) for pattern in self.said)
+
+    @cached_property
+    def never(self) -> re.Pattern[str] | None:
+        """What rules a match out."""
+        return compiled(self.unless, self.language) if self.unless is not None else None
 
     def matches(self, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
         """What its patterns find at the beginning of the span, where nothing rules them out."""
@@ -90,8 +101,9 @@ def _rule(entry: Mapping[str, Any], language: Language) -> Rule:
         key=entry["key"],
         content=entry["content"],
         weight=entry.get("weight", 1.0),
-        patterns=tuple(compiled(pattern, language) for pattern in entry["patterns"]),
-        never=compiled(entry["never"], language) if "never" in entry else None,
+        said=tuple(entry["patterns"]),
+        unless=entry.get("never"),
         flags=frozenset(flag for flag in _FLAGS if entry.get(flag)),
         capital=entry.get("capital"),
+        language=language,
     )

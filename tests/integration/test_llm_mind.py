@@ -17,9 +17,10 @@ from support.fake_openai import DIMENSIONS, FakeOpenAI, Hang, Raw, Reply, Status
 from support.leaping import PATIENCE
 from support.minds import events_of, question, view
 from thoughtcycle.mind import failures
+from thoughtcycle.mind.calls import Seat
 from thoughtcycle.mind.embeddings import build_embeddings
 from thoughtcycle.mind.llm import LLMMind
-from thoughtcycle.mind.roles import ROLES, ModelSettings
+from thoughtcycle.mind.roles import ROLES, Endpoint, ModelSettings
 from thoughtcycle.prompts.errors import ModelFailed
 from thoughtcycle.prompts.loader import LANGUAGES
 
@@ -492,3 +493,28 @@ async def test_a_passing_failure_of_embeddings_is_survived(fake_openai):
     fake_openai.say(Status(500), model="text-embedding-3-small")
     assert len(await embeddings.aembed_query("a")) == DIMENSIONS
     await embeddings.aclose()
+
+
+async def test_a_seat_that_many_ask_at_once_is_built_once() -> None:
+    built: list[GenericFakeChatModel] = []
+
+    def build() -> GenericFakeChatModel:
+        time.sleep(0.05)  # as reading certificates does
+        built.append(GenericFakeChatModel(messages=iter([])))
+        return built[-1]
+
+    seat = Seat(Endpoint("chat", "gpt-x"), build)
+    models = await asyncio.gather(*(seat.model() for _ in range(20)))
+    assert len(built) == 1 and all(model is built[0] for model in models)
+
+
+async def test_warming_a_mind_without_a_key_leaves_the_failure_to_the_first_question(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    mind = LLMMind.from_settings(ModelSettings(_env_file=None, model="gpt-x"))
+    await mind.warm()
+    assert "model_key" in caplog.text
+    with pytest.raises(ModelFailed) as failure:
+        await mind.ask(question("chat"), view())
+    assert failure.value.code == "model_key"
+    await mind.aclose()
