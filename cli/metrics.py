@@ -96,12 +96,19 @@ def _wrong(asked: "Sequence[Answer]") -> list[dict[str, object]]:
 def _print(found: "Sequence[Metric]", asked: "Sequence[Answer]") -> None:
     from thoughtcycle.evals.dialogue import misses
     from thoughtcycle.evals.metrics import shown
+    from thoughtcycle.prompts.forms import number
     from thoughtcycle.prompts.loader import texts
 
-    words = texts(ui_language(), "metrics")
+    language = ui_language()
+    words = texts(language, "metrics")
     for source in ("store", "file"):
         rows = [
-            (words[f"name.{one.name}"], shown(one), str(one.count), words[f"what.{one.name}"])
+            (
+                words[f"name.{one.name}"],
+                shown(one, language),
+                number(one.count, language),
+                words[f"what.{one.name}"],
+            )
             for one in found
             if one.source == source
         ]

@@ -33,12 +33,14 @@ def profile(user: User = None, db: Db = None, as_json: Json = False) -> None:
 def _print(known: "Profile") -> None:
     from thoughtcycle.memory.habit_labels import habit_label
     from thoughtcycle.memory.mood_labels import mood_label
+    from thoughtcycle.prompts.forms import number
 
+    language = ui_language()
     rows = [
         (
-            one_line(habit_label(one.key, ui_language())),
-            one_line(habit_label(one.value, ui_language())),
-            f"{one.confidence:.2f}",
+            one_line(habit_label(one.key, language)),
+            one_line(habit_label(one.value, language)),
+            number(one.confidence, language, 2),
             str(one.observations),
             f"{one.updated:%Y-%m-%d}",
         )
@@ -48,9 +50,9 @@ def _print(known: "Profile") -> None:
         print_table(TEXTS["profile.columns"], rows)
     felt = [
         (
-            mood_label(mood.name, ui_language()),
+            mood_label(mood.name, language),
             one_line(mood.topic) or "–",
-            f"{mood.intensity:.2f}",
+            number(mood.intensity, language, 2),
             f"{mood.at:%Y-%m-%d}" if mood.at else "–",
         )
         for _, mood in reversed(known.moods)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.filesize import decimal
 
 from thoughtcycle.cli.files import new_file
 from thoughtcycle.cli.opening import confirm, with_memory, with_threads
@@ -132,12 +131,13 @@ def backup(
 ) -> None:
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.memory import backup as backups
+    from thoughtcycle.prompts.forms import size
 
-    size = asyncio.run(backups.backup(load_settings().url(db), file, replace=yes))
+    count = asyncio.run(backups.backup(load_settings().url(db), file, replace=yes))
     if as_json:
-        put_json({"file": str(file), "bytes": size})
+        put_json({"file": str(file), "bytes": count})
     else:
-        typer.echo(TEXTS.fill("backed_up", file=file, size=decimal(size)))
+        typer.echo(TEXTS.fill("backed_up", file=file, size=size(count, ui_language())))
 
 
 @app.command(help=TEXTS["help.restore_backup"])
@@ -162,16 +162,20 @@ def restore(
 @app.command(help=TEXTS["help.stats"])
 @reported
 def stats(user: User = None, db: Db = None, as_json: Json = False) -> None:
+    from thoughtcycle.prompts.forms import number, size
+
     census = with_memory(db, user, lambda memory, who: memory.stats(who), embeddings=False)
     names = ("chats", "cycles", "changes", "pending", "bytes", "database_bytes")
     totals = {name: getattr(census, name) for name in names}
     if as_json:
         put_json({"memories": census.by_status, "sheets": dict(census.sheets), **totals})
         return
-    typer.echo(f"{TEXTS['stats.memories']}: {sum(census.memories.values())}")
+    language = ui_language()
+    typer.echo(f"{TEXTS['stats.memories']}: {number(sum(census.memories.values()), language)}")
     for one in census.by_status:
         status = TEXTS[f"status.{one['status']}"]
-        typer.echo(f"  {status}, {one['kind'] or '–'}: {one['count']}")
+        typer.echo(f"  {status}, {one['kind'] or '–'}: {number(one['count'], language)}")
     for name, value in {"sheets": sum(census.sheets.values()), **totals}.items():
         if value is not None:
-            typer.echo(f"{TEXTS[f'stats.{name}']}: {decimal(value) if 'bytes' in name else value}")
+            written = size if "bytes" in name else number
+            typer.echo(f"{TEXTS[f'stats.{name}']}: {written(value, language)}")

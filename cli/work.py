@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 import typer
 
 from thoughtcycle.cli.opening import settings_for, with_memory
-from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, check_user, put_json, reported
+from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, check_user, put_json, reported, ui_language
 from thoughtcycle.memory.jobs import EVERYBODY, Job, JobState
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.prompts.errors import InputRefused, NotAllowed, reason
 
 if TYPE_CHECKING:
     from thoughtcycle.memory.memory import Memory
@@ -38,7 +38,7 @@ def worker(
         if as_json:
             put_json({"id": job.id, "kind": job.kind, "outcome": outcome, "attempts": job.attempts})
         else:
-            typer.echo(f"{job.kind} {job.id[:8]}: {TEXTS.sections.get(f'outcome.{outcome}', outcome)}")
+            typer.echo(f"{_kind(job)} {job.id[:8]}: {_outcome(outcome)}")
 
     async def run() -> None:
         from thoughtcycle.graph.opening import open_services
@@ -83,6 +83,16 @@ def retry(
     _print(_with_memory(db, work), as_json)
 
 
+def _kind(job: Job) -> str:
+    return TEXTS.sections.get(f"job.kind.{job.kind}", job.kind)
+
+
+def _outcome(outcome: str) -> str:
+    """What came of a job: one of ours, or the code of a failure."""
+    known = TEXTS.sections.get(f"outcome.{outcome}")
+    return known or reason(outcome, ui_language())
+
+
 def _find(jobs: list[Job], id: str) -> Job:
     found = [job for job in jobs if id.strip() and job.id.startswith(id.strip())]
     if not found:
@@ -111,6 +121,6 @@ def _print(jobs: list[Job], as_json: bool) -> None:
             put_json(job.model_dump(mode="json"))
             continue
         state = TEXTS[f"job.{job.state}"]
-        error = f" · {job.error}" if job.error else ""
-        line = f"{job.id[:8]} {job.kind} · {state} · {job.due:%Y-%m-%d %H:%M:%S} · {job.attempts}{error}"
+        error = f" · {reason(job.error, ui_language())}" if job.error else ""
+        line = f"{job.id[:8]} {_kind(job)} · {state} · {job.due:%Y-%m-%d %H:%M:%S} · {job.attempts}{error}"
         typer.echo(line)

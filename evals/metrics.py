@@ -5,8 +5,13 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, median
 from typing import Any, Literal
 
+from thoughtcycle.prompts.forms import number, size
+from thoughtcycle.prompts.loader import Language, texts
+
 Unit = Literal["share", "days", "ms", "tokens", "bytes"]
 Source = Literal["store", "file"]
+_EXACT = 100
+"""From here on a tenth more or less tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,14 @@ def as_json(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
     return [asdict(one) for one in metrics]
 
 
-def shown(metric: Metric) -> str:
-    """The value with its unit, for people."""
+def shown(metric: Metric, language: Language) -> str:
+    """The value with its unit, for people who read this language."""
     value = metric.value
     if value is None:
         return "–"
     if metric.unit == "share":
-        return f"{100 * value:.1f}%"
-    if metric.unit in ("tokens", "bytes"):
-        return f"{value:,.0f} {metric.unit}"
-    return f"{value:,.1f} {metric.unit}"
+        return f"{number(100 * value, language, 1)}%"
+    if metric.unit == "bytes":
+        return size(round(value), language)
+    digits = 0 if metric.unit == "tokens" or value >= _EXACT else 1
+    return f"{number(value, language, digits)} {texts(language, 'forms')[metric.unit]}"

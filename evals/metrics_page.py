@@ -6,9 +6,10 @@ from html import escape
 from thoughtcycle.evals.dialogue_file import Line
 from thoughtcycle.evals.metrics import Metric, Source, shown
 from thoughtcycle.evals.page import POLICY, STYLE
+from thoughtcycle.prompts.forms import number
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
-_LABELS, _BARS, _VALUES, _ROW = 230, 200, 70, 24
+_LABELS, _BARS, _VALUES, _ROW = 230, 200, 80, 24
 """Sizes of a plot, in units of its view box."""
 
 _MORE = "td:last-child { text-align: left; } tbody tr:last-child > * { font-weight: 400; }"
@@ -21,7 +22,7 @@ def metrics_page(metrics: Sequence[Metric], wrong: Sequence[Miss], *, title: str
     words = texts(language, "metrics")
     sources: tuple[Source, ...] = ("store", "file")
     sections = "".join(
-        _section(words, source, of)
+        _section(language, source, of)
         for source in sources
         if (of := [one for one in metrics if one.source == source])
     )
@@ -34,14 +35,16 @@ def metrics_page(metrics: Sequence[Metric], wrong: Sequence[Miss], *, title: str
     )
 
 
-def _section(words: Texts, source: Source, metrics: Sequence[Metric]) -> str:
+def _section(language: Language, source: Source, metrics: Sequence[Metric]) -> str:
+    words = texts(language, "metrics")
     plots = "".join(
-        f"<figure><figcaption>{escape(words[f'plot.{unit}'])}</figcaption>{plot(words, of)}</figure>"
+        f"<figure><figcaption>{escape(words[f'plot.{unit}'])}</figcaption>{plot(of, language)}</figure>"
         for unit in ("share", "ms")
         if (of := [one for one in metrics if one.unit == unit and one.value is not None])
     )
     rows = "".join(
-        f"<tr><th>{escape(words[f'name.{one.name}'])}</th><td>{escape(shown(one))}</td><td>{one.count:,}</td>"
+        f"<tr><th>{escape(words[f'name.{one.name}'])}</th><td>{escape(shown(one, language))}</td>"
+        f"<td>{number(one.count, language)}</td>"
         f"<td>{escape(words[f'what.{one.name}'])}</td></tr>"
         for one in metrics
     )
@@ -53,8 +56,9 @@ def _section(words: Texts, source: Source, metrics: Sequence[Metric]) -> str:
     )
 
 
-def plot(words: Texts, metrics: Sequence[Metric]) -> str:
+def plot(metrics: Sequence[Metric], language: Language) -> str:
     """Bars as SVG: shares from 0 to 100 %, times from 0 to the longest; each metric has a value."""
+    words = texts(language, "metrics")
     values = [one.value or 0.0 for one in metrics]
     most = 1.0 if metrics[0].unit == "share" else max(values) or 1.0
     parts = []
@@ -65,7 +69,7 @@ def plot(words: Texts, metrics: Sequence[Metric]) -> str:
         parts.append(
             f'<text x="{_LABELS - 8}" y="{middle:g}" text-anchor="end">{name}</text>'
             f'<rect x="{_LABELS}" y="{top + 5}" width="{width:.1f}" height="{_ROW - 10}"/>'
-            f'<text x="{_LABELS + width + 6:.1f}" y="{middle:g}">{escape(shown(one))}</text>'
+            f'<text x="{_LABELS + width + 6:.1f}" y="{middle:g}">{escape(shown(one, language))}</text>'
         )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(words["title"])}" '

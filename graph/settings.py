@@ -6,9 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 from platformdirs import user_data_path
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
 from thoughtcycle.graph import auth_settings, channel_settings
@@ -26,6 +35,14 @@ def _split(value: object) -> object:
     return (
         tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
     )
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, OSError):  # ZoneInfoNotFoundError is a KeyError; a ValueError is one already
+        raise ValueError(name) from None
+    return name
 
 
 class Settings(BaseSettings):
@@ -51,7 +68,9 @@ class Settings(BaseSettings):
     language: Language | None = Field(
         default=None, description="pt or en: of the CLI's texts, and of messages that show no language."
     )
-    time_zone: str = Field(default="UTC", description="IANA zone in which the CLI's user lives.")
+    time_zone: Annotated[str, AfterValidator(_zone)] = Field(
+        default="UTC", description="IANA zone in which users live who have not set theirs."
+    )
     disabled_actions: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
         default=(), description="Actions left out of this deployment, separated by commas."
     )
@@ -123,7 +142,11 @@ def _expected(place: Sequence[int | str]) -> str:
     field = group.model_fields.get(str(place[-1]))
     if field and field.metadata:
         return " … ".join(str(getattr(bound, "ge", getattr(bound, "le", ""))) for bound in field.metadata)
-    known = {"language": " | ".join(LANGUAGES), "time_zone": "IANA", "prices": "MODEL=INPUT/OUTPUT,…"}
+    known = {
+        "language": " | ".join(LANGUAGES),
+        "time_zone": "IANA (America/Sao_Paulo)",
+        "prices": "MODEL=INPUT/OUTPUT,…",
+    }
     return known.get(str(place[0]), "text")
 
 

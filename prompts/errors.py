@@ -13,7 +13,7 @@ ThoughtcycleError
 import errno
 import socket
 
-from thoughtcycle.prompts.loader import Language, texts
+from thoughtcycle.prompts.loader import Language, placeholders, texts
 
 
 class ThoughtcycleError(Exception):
@@ -73,6 +73,15 @@ class ModelFailed(ThoughtcycleError):
 
 class Unexpected(ThoughtcycleError):
     """Something that should not have happened did; the log has what it was."""
+
+
+def reason(code: str, language: Language) -> str:
+    """The line of a failure of which only the code was kept: what it was about, where the line needs more."""
+    words = texts(language, "errors")
+    if code in words and not placeholders(words[code]):
+        return words[code]
+    kind = code.partition("_")[0]
+    return words[f"{kind}_trouble"] if kind in ("storage", "model") else words["unexpected"]
 
 
 def for_strangers(error: ThoughtcycleError) -> ThoughtcycleError:

@@ -12,7 +12,7 @@ from thoughtcycle.web import channels, failures, operations
 from thoughtcycle.web.api import channels as channel_links
 from thoughtcycle.web.api import chat, conversations, files, jobs, memories, user
 from thoughtcycle.web.observing import Figures, Observing
-from thoughtcycle.web.pages import site
+from thoughtcycle.web.pages import routing, site
 from thoughtcycle.web.serving import serve
 
 ROUTERS = (
@@ -56,7 +56,7 @@ def create_app(settings: Settings | None = None, models: ModelSettings | None = 
     app.state.public = configured.auth.on
     app.state.figures = figures
     app.add_middleware(Observing, figures=figures)
-    failures.install(app)
+    failures.install(app, routing.as_page)
     for router in ROUTERS:
         app.include_router(router)
     site.install(app)

@@ -1,10 +1,11 @@
 """Failures as answers: one clear line in the caller's language, and nothing of what lies behind it."""
 
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
@@ -46,7 +47,10 @@ class Failure(BaseModel):
 
 
 def language_of(request: Request) -> Language:
-    """The first of our languages that the client accepts; English when it names none."""
+    """The user's, where the page knows it; else the first of ours that the client accepts, or English."""
+    known: Language | None = getattr(request.state, "language", None)
+    if known is not None:
+        return known
     wanted = request.headers.get("accept-language", "").casefold()
     places = {wanted.find(language): language for language in LANGUAGES if language in wanted}
     return places[min(places)] if places else "en"
@@ -76,38 +80,44 @@ def failure(error: BaseException, request: Request) -> Failure:
     return Failure(code="internal", message=texts(language, "errors")["internal"])
 
 
-def install(app: FastAPI) -> None:
-    """Makes every failure of `app` an answer of this form."""
+Shown = Callable[[Request, Failure, int], Response]
+
+
+def install(app: FastAPI, page: Shown) -> None:
+    """Makes every failure of `app` an answer of this form, and a `page` where a browser asked for one."""
+
+    def answer(request: Request, told: Failure, status: int, headers: Any = None) -> Response:
+        if "text/html" in request.headers.get("accept", ""):
+            shown = page(request, told, status)
+            shown.headers.update(headers or {})
+            return shown
+        return JSONResponse(told.model_dump(), status_code=status, headers=headers)
 
     @app.exception_handler(ThoughtcycleError)
-    async def known(request: Request, error: ThoughtcycleError) -> JSONResponse:
-        return _answer(failure(error, request), status_of(error), headers_of(error))
+    async def known(request: Request, error: ThoughtcycleError) -> Response:
+        return answer(request, failure(error, request), status_of(error), headers_of(error))
 
     @app.exception_handler(RequestValidationError)
-    async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
-        return _answer(failure(FieldRefused(error.errors()[0], above=1), request), 422)
+    async def malformed(request: Request, error: RequestValidationError) -> Response:
+        return answer(request, failure(FieldRefused(error.errors()[0], above=1), request), 422)
 
     @app.exception_handler(HTTPException)
-    async def other(request: Request, error: HTTPException) -> JSONResponse:
+    async def other(request: Request, error: HTTPException) -> Response:
         if not _ours(request) and error.detail != HTTPStatus(error.status_code).phrase:
             told = {"detail": error.detail}
             return JSONResponse(told, status_code=error.status_code, headers=error.headers)
         section = f"http.{error.status_code}"
         words = texts(language_of(request), "errors")
         message = words[section] if section in words else words["internal"]
-        return _answer(Failure(code=section, message=message), error.status_code, error.headers)
+        return answer(request, Failure(code=section, message=message), error.status_code, error.headers)
 
     @app.exception_handler(Exception)
-    async def unknown(request: Request, error: Exception) -> JSONResponse:
+    async def unknown(request: Request, error: Exception) -> Response:
         log.error("%s %s failed: %s", request.method, request.url.path, type(error).__name__)
-        return _answer(failure(error, request), 500)
+        return answer(request, failure(error, request), 500)
 
 
 def _ours(request: Request) -> bool:
     """Whether a route of ours answers: LangGraph's, if they are beside them, say themselves what is wrong."""
     endpoint = request.scope.get("endpoint")
     return endpoint is None or str(getattr(endpoint, "__module__", "")).startswith("thoughtcycle.")
-
-
-def _answer(told: Failure, status: int, headers: Any = None) -> JSONResponse:
-    return JSONResponse(told.model_dump(), status_code=status, headers=headers)

@@ -13,16 +13,22 @@ EXAMPLE = str(Path(__file__).parents[2] / "examples" / "evaluation.jsonl")
 
 @pytest.mark.spec("LM-14")
 @pytest.mark.parametrize(
-    ("language", "name"), [("pt", "relevância contextual"), ("en", "contextual relevance")]
+    ("language", "name", "all"),
+    [("pt", "relevância contextual", "100,0%"), ("en", "contextual relevance", "100.0%")],
 )
-def test_table_and_page(tmp_path: Path, language: str, name: str) -> None:
+def test_table_and_page(tmp_path: Path, language: str, name: str, all: str) -> None:
     page, env = tmp_path / "m.html", {"THOUGHTCYCLE_LANGUAGE": language, "COLUMNS": "160"}
     done = run("metrics", "--file", EXAMPLE, "--html", str(page), db=tmp_path / "m.db", env=env)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"{name} " in done.stdout and "100.0%" in done.stdout
+    assert f"{name} " in done.stdout and all in done.stdout
     assert done.stdout.rstrip().endswith(f"{page}.")
     text = page.read_text()
-    assert name in text and "<svg" in text and "http://" not in text.replace("http://www.w3.org", "")
+    assert (
+        name in text
+        and all in text
+        and "<svg" in text
+        and "http://" not in text.replace("http://www.w3.org", "")
+    )
     assert ElementTree.fromstring(text.split("\n", 1)[1]).tag.endswith("html")
 
 

@@ -110,6 +110,11 @@ def test_it_speaks_portuguese(browser: Browser, home: Site) -> None:
         expect(page.locator(".reply").last).to_have_text("A capital da França é Paris.")
         settled(page)
         expect(page.locator("#turn")).to_contain_text("O que o modelo recebeu")
+        page.get_by_label("Mensagem", exact=True).fill("Um poema (capital):\n" + "verso\n" * 40)
+        page.keyboard.press("Enter")
+        settled(page)
+        for part in ("header", "#composer"):  # however long the chat is
+            expect(page.locator(part)).to_be_in_viewport(ratio=1)
 
 
 def test_stop_regenerate_and_edit(ana: Tab, home: Site) -> None:

@@ -1,5 +1,6 @@
 """The page without a browser: its routes, its headers, and that nothing of anybody becomes HTML."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
@@ -297,7 +298,8 @@ async def test_the_other_pages_show_what_is_kept(tmp_path: Path) -> None:
     async with serving(app) as client:
         await say(client, "Meu nome é Pedro e prefiro café sem açúcar")
         memory = app.state.serving.resources.services.memory
-        await memory.queue.put(Job(id="j1", user="ana", kind="form", due=datetime.now(UTC), state="dead"))
+        dead = Job(id="j1", user="ana", kind="form", due=datetime.now(UTC), state="dead", error="worker_lost")
+        await memory.queue.put(dead)
         await memory.queue.put(Job(id="j2", user="eve", kind="form", due=datetime.now(UTC), state="dead"))
         for path, shown in (
             ("/conversations", "/conversations/c"),
@@ -312,7 +314,9 @@ async def test_the_other_pages_show_what_is_kept(tmp_path: Path) -> None:
             answer = await client.get(path)
             assert answer.status_code == 200 and shown in answer.text, path
             assert not Outline(answer.text).bad, path
-        assert "j2" not in (await client.get("/jobs")).text
+        listed = (await client.get("/jobs")).text
+        assert "j2" not in listed and "worker_lost" not in listed
+        assert "understand what was said" in listed and texts("en", "errors")["worker_lost"] in listed
         assert "waiting" in (await client.post("/jobs/j1/retry", headers=HTMX)).text
         assert (await client.post("/jobs/j2/retry", headers=HTMX)).headers["hx-retarget"] == "#toast"
         assert (await client.get("/conversations/none")).status_code == 404
@@ -322,6 +326,46 @@ async def test_the_other_pages_show_what_is_kept(tmp_path: Path) -> None:
         linked = {"channel": "sms", "sender": "+55 81 1"}
         assert "+55 81 1" in (await client.get("/account")).text
         assert "+55 81 1" not in (await client.post("/account/links/end", data=linked, headers=HTMX)).text
+
+
+async def test_numbers_times_and_names_are_the_readers(tmp_path: Path) -> None:
+    app = create_app(settings(tmp_path))
+    headers = {"accept-language": "pt-BR", "cookie": "zone=America%2FSao_Paulo"}
+    async with serving(app, **headers) as client:
+        memory = app.state.serving.resources.services.memory
+        at = datetime(2026, 3, 1, 2, 30, tzinfo=UTC)
+        await memory.record_cycle("ana", "c", "Bom dia.", "Olá.", at=at, channel="web")
+        await client.post("/account/links/code")
+        for path, shown, not_shown in (
+            ("/conversations", "28/02/2026 23:30", "2026-03-01"),
+            ("/conversations/c", "2.500 palavras", "2500"),
+            ("/account", " bytes", "Bytes"),
+        ):
+            page = (await client.get(path)).text
+            assert shown in page and not_shown not in page, path
+        table = (await client.get("/metrics/figures")).text.partition("<tbody>")[2]
+        assert re.search(r">\d+,\d ms<", table) and not re.search(r"\d\.\d", table)
+        assert "<code>ligar " in (await client.post("/account/links/code")).text
+        await client.post("/settings", data={"time_zone": "Asia/Tokyo"})
+        assert "01/03/2026 11:30" in (await client.get("/conversations")).text
+        await client.post("/settings", data={})
+        client.headers["cookie"] = "zone=..%2F..%2Fetc"
+        assert (await client.get("/conversations")).status_code == 200
+
+
+async def test_failures_are_pages_for_a_browser_in_the_users_language(tmp_path: Path) -> None:
+    async with web(tmp_path, headers={"accept-language": "en"}) as client:
+        for path in ("/nothing", "/api/nothing"):
+            told = await client.get(path, headers={"accept": "text/html,*/*"})
+            assert told.status_code == 404 and texts("en", "errors")["http.404"] in told.text
+            assert told.headers["content-type"].startswith("text/html")
+            assert (await client.get(path)).json()["code"] == "http.404"
+        await client.post("/settings", data={"language": "pt"})
+        told = await client.get("/memories/none", headers={"accept": "text/html"})
+        assert told.status_code == 404 and texts("pt", "page")["failure"] in told.text
+        assert "Memórias" in told.text
+        refused = await client.post("/settings", data={"language": "pt", "time_zone": "Mars/Base"})
+        assert "fuso" in refused.text and 'href="/settings">Voltar' in refused.text
 
 
 async def test_settings_are_kept_and_the_page_speaks_the_users_language(tmp_path: Path) -> None:
@@ -344,10 +388,11 @@ async def test_settings_are_kept_and_the_page_speaks_the_users_language(tmp_path
 async def test_forgetting_is_confirmed_and_shows_what_is_left(tmp_path: Path) -> None:
     async with web(tmp_path) as client:
         await say(client, "Meu nome é Pedro")
-        assert (await client.post("/account/forget", data={"confirm": "eve"})).status_code == 422
+        refused = await client.post("/account/forget", data={"confirm": "eve"})
+        assert refused.status_code == 422 and "ana was expected" in refused.text
         assert await ids_of(client)
         gone = await client.post("/account/forget", data={"confirm": "ana"})
         assert texts("en", "page")["forgotten"] in gone.text and "Pedro" not in gone.text
         left = gone.text.partition(texts("en", "page")["forgotten.left"])[2]
-        assert "<dt>" not in left
+        assert "<dt>" not in left and "<dt>memories</dt><dd>1</dd>" in gone.text
         assert not await ids_of(client)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from thoughtcycle.evals.dialogue_file import read_dialogue
-from thoughtcycle.evals.metrics import mean, share, shown, times
+from thoughtcycle.evals.metrics import Metric, mean, share, shown, times
 from thoughtcycle.prompts.errors import InputRefused
 
 GOOD = {"user": "ana", "chat": "a", "at": "2026-05-01T10:00:00", "message": "oi"}
@@ -70,4 +70,19 @@ def test_the_formulas() -> None:
     middle, late = times("a", [n / 1_000 for n in range(1, 101)], "store")
     assert (middle.value, late.value) == (50.5, 95.0) and (middle.name, late.name) == ("a_p50", "a_p95")
     assert [one.value for one in times("a", [], "store")] == [None, None]
-    assert shown(share("a", [], "file")) == "–" and shown(share("a", [True], "file")) == "100.0%"
+
+
+@pytest.mark.parametrize(
+    ("metric", "pt", "en"),
+    [
+        (share("a", [], "file"), "–", "–"),
+        (share("a", [True, True, False], "file"), "66,7%", "66.7%"),
+        (mean("a", [1.5], "days", "store"), "1,5 dias", "1.5 days"),
+        (mean("a", [5861.04], "ms", "store"), "5.861 ms", "5,861 ms"),
+        (mean("a", [144_313], "bytes", "store"), "144,3 kB", "144.3 kB"),
+        (mean("a", [12], "bytes", "store"), "12 bytes", "12 bytes"),
+        (mean("a", [1234.5], "tokens", "store"), "1.234 tokens", "1,234 tokens"),
+    ],
+)
+def test_values_are_written_as_the_language_does(metric: Metric, pt: str, en: str) -> None:
+    assert (shown(metric, "pt"), shown(metric, "en")) == (pt, en)

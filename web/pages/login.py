@@ -1,7 +1,6 @@
 """Coming in with a key or token, and going out: the browser keeps it in a cookie that no script can read."""
 
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -9,10 +8,10 @@ from fastapi.responses import RedirectResponse
 from thoughtcycle.prompts.errors import NotAuthenticated, TooMuch
 from thoughtcycle.web.auth import COOKIE
 from thoughtcycle.web.dependencies import Server
-from thoughtcycle.web.failures import failure, language_of, status_of
+from thoughtcycle.web.failures import failure, status_of
 from thoughtcycle.web.limits import place_of
 from thoughtcycle.web.origins import foreign_origin
-from thoughtcycle.web.pages.rendering import Page
+from thoughtcycle.web.pages.rendering import page_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -24,7 +23,7 @@ async def form(request: Request, server: Server, next: Next = "/") -> Response:
     """Asks for a key or token; a server without authentication asks for nothing."""
     if not server.gate.authenticator.on:
         return RedirectResponse("/", status_code=303)
-    return _page(request).html("login.html", next=_inside(next), message="")
+    return page_of(request).html("login.html", next=_inside(next), message="")
 
 
 @router.post("/login")
@@ -45,7 +44,7 @@ async def login(
         if status_of(refusal) == 401:
             gate.attempts.take(peer)
         message = failure(refusal, request).message
-        return _page(request).html(
+        return page_of(request).html(
             "login.html", status=status_of(refusal), next=_inside(next), message=message
         )
     answer = RedirectResponse(_inside(next), status_code=303)
@@ -66,10 +65,6 @@ async def logout(request: Request) -> Response:
     if foreign_origin(request.headers) is None:
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer
-
-
-def _page(request: Request) -> Page:
-    return Page(request, "", language_of(request), ZoneInfo("UTC"))
 
 
 def _inside(next: str) -> str:

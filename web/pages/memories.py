@@ -108,7 +108,9 @@ async def _list(reader: Page, memory: Memory, asked: Wanted, after: int) -> dict
     shelf = await _found(reader, memory, asked, after)
     query = reader.request.query_params.multi_items()
     more = [(name, value) for name, value in query if name != "after" and value]
-    return {"rows": rows(shelf.records), "after": shelf.after, "more": more, "first": after == 0}
+    narrowed = asked != Wanted("", "active", Filters(), None)
+    shown = rows(shelf.records)
+    return {"rows": shown, "after": shelf.after, "more": more, "first": after == 0, "narrowed": narrowed}
 
 
 async def _found(reader: Page, memory: Memory, asked: Wanted, after: int) -> Shelf:

@@ -1,6 +1,8 @@
 """What concerns the user as a whole: profile, settings, background work, figures, export and farewell."""
 
-from typing import Annotated, Any, Literal
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Literal
 from zoneinfo import available_timezones
 
 from fastapi import Form, Response
@@ -9,14 +11,16 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from thoughtcycle.evals.metrics import Metric, shown
 from thoughtcycle.evals.metrics_page import plot
 from thoughtcycle.evals.stored import stored_metrics
+from thoughtcycle.memory.habit_labels import habit_label
 from thoughtcycle.memory.mood_labels import mood_label
+from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.prompts.loader import texts
 from thoughtcycle.web.api import jobs as jobs_api
 from thoughtcycle.web.api.user import Farewells
 from thoughtcycle.web.api.user import forget as forget_all
 from thoughtcycle.web.auth import COOKIE
 from thoughtcycle.web.dependencies import Engine, Server
-from thoughtcycle.web.pages.rendering import Reader
+from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages
 
 router = pages()
@@ -29,7 +33,10 @@ async def profile(reader: Reader, memory: Engine) -> HTMLResponse:
     """Habits and preferences with their confidence, and the last moods."""
     known = await memory.profile(reader.user)
     moods = [(mood_label(mood.name, reader.language), mood) for _, mood in reversed(known.moods)]
-    entries = sorted(known.entries, key=lambda one: -one.confidence)
+    entries = [
+        (habit_label(one.key, reader.language), habit_label(one.value, reader.language), one)
+        for one in sorted(known.entries, key=lambda one: -one.confidence)
+    ]
     return reader.html("profile.html", entries=entries, moods=moods)
 
 
@@ -88,16 +95,18 @@ async def figures(reader: Reader, memory: Engine) -> HTMLResponse:
     found = await stored_metrics(memory, reader.user)
     words = texts(reader.language, "metrics")
     plots = [
-        (words[f"plot.{unit}"], plot(words, of))
+        (words[f"plot.{unit}"], plot(of, reader.language))
         for unit in ("share", "ms")
         if (of := [one for one in found if one.unit == unit and one.value is not None])
     ]
-    lines = [_line(one, words.sections) for one in found]
+    lines = [_line(one, reader) for one in found]
     return reader.html("parts/figures.html", plots=plots, lines=lines, columns=words["columns"].split(", "))
 
 
-def _line(one: Metric, words: Any) -> tuple[str, str, int, str]:
-    return words[f"name.{one.name}"], shown(one), one.count, words[f"what.{one.name}"]
+def _line(one: Metric, reader: Page) -> tuple[str, str, str, str]:
+    words = texts(reader.language, "metrics")
+    value, count = shown(one, reader.language), reader.number(one.count)
+    return words[f"name.{one.name}"], value, count, words[f"what.{one.name}"]
 
 
 @router.get("/account")
@@ -134,7 +143,18 @@ async def forget(
     reader: Reader, memory: Engine, server: Server, confirm: Annotated[str, Form(max_length=300)] = ""
 ) -> Response:
     """Erases everything of the user for good, and shows what was erased and what a scan finds afterwards."""
-    farewell = await forget_all(Farewells(confirm=confirm.strip()), reader.user, memory, server)
-    answer = reader.html("forgotten.html", farewell=farewell)
+    if confirm.strip() != reader.user:
+        raise InputRefused("forget_unconfirmed", user=reader.user)
+    farewell = await forget_all(Farewells(confirm=reader.user), reader.user, memory, server)
+    found = {name: _named(reader, getattr(farewell, name)) for name in ("erased", "left")}
+    answer = reader.html("forgotten.html", found=found)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer
+
+
+def _named(reader: Page, found: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Rows of tables by what they hold; those of a table that people need no name for, together."""
+    counts = Counter[str]()
+    for table, count in found.items():
+        counts[table if f"table.{table}" in reader.words else "others"] += count
+    return [(reader.say(f"table.{table}"), reader.number(count)) for table, count in counts.items() if count]

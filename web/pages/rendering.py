@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from fastapi import Depends, Request
@@ -14,12 +15,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from thoughtcycle.memory.formed import UserSettings
 from thoughtcycle.memory.secrets import masked
-from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.prompts import forms
+from thoughtcycle.prompts.errors import StorageFailed, reason
 from thoughtcycle.prompts.loader import Language, Texts, texts
 from thoughtcycle.web.dependencies import Engine, Owner, Server
 from thoughtcycle.web.failures import language_of
 
 FOLDER = Path(__file__).parents[1]
+ZONE_COOKIE = "zone"
+"""Name of the browser's time zone, percent-encoded."""
 TEMPLATES, STATIC = FOLDER / "templates", FOLDER / "static"
 
 
@@ -34,6 +38,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["masked"] = masked
+    made.filters["instant"] = datetime.fromisoformat
     return made
 
 
@@ -45,6 +50,8 @@ class Page:
     user: str
     language: Language
     zone: ZoneInfo
+    own_zone: bool = False
+    """Whether the user has set it: else messages tell that of the browser."""
     logged_in: bool = False
     """Whether there is a way out: without authentication nobody came in."""
 
@@ -69,7 +76,17 @@ class Page:
         return environment().get_template(template).render(page=self, **self._tools(), **values)
 
     def _tools(self) -> dict[str, Callable[..., str]]:
-        return {"t": self.say, "label": self.label, "time": self.time, "day": self.day, "ago": self.ago}
+        return {
+            "t": self.say,
+            "label": self.label,
+            "time": self.time,
+            "day": self.day,
+            "ago": self.ago,
+            "number": self.number,
+            "size": self.size,
+            "percent": self.percent,
+            "reason": self.reason,
+        }
 
     def say(self, section: str, **values: object) -> str:
         """A text of the page, which a placeholder's value may come into."""
@@ -83,16 +100,33 @@ class Page:
 
     def time(self, at: datetime) -> str:
         """Day and time in the reader's zone."""
-        return f"{at.astimezone(self.zone):%Y-%m-%d %H:%M}"
+        return forms.moment(at.astimezone(self.zone), self.language)
 
     def day(self, at: datetime) -> str:
         """The day in the reader's zone."""
-        return f"{at.astimezone(self.zone):%Y-%m-%d}"
+        return forms.day(at.astimezone(self.zone), self.language)
 
     def ago(self, at: datetime) -> str:
         """The time of something of today, the day of anything older."""
         then, now = at.astimezone(self.zone), datetime.now(self.zone)
-        return f"{then:%H:%M}" if timedelta(0) <= now - then < timedelta(hours=20) else f"{then:%Y-%m-%d}"
+        today = timedelta(0) <= now - then < timedelta(hours=20)
+        return f"{then:%H:%M}" if today else forms.day(then, self.language)
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """A number with so many digits behind the decimal sign."""
+        return forms.number(value, self.language, digits)
+
+    def percent(self, share: float, digits: int = 0) -> str:
+        """A share of 1 as a percentage."""
+        return f"{forms.number(100 * share, self.language, digits)}%"
+
+    def size(self, count: int) -> str:
+        """A number of bytes."""
+        return forms.size(count, self.language)
+
+    def reason(self, code: str) -> str:
+        """The line of a failure of which the code was kept."""
+        return reason(code, self.language)
 
 
 async def page(request: Request, user: Owner, memory: Engine, server: Server) -> Page:
@@ -103,9 +137,25 @@ async def page(request: Request, user: Owner, memory: Engine, server: Server) ->
         if not memory.lost(failure):
             raise
         stored = UserSettings(user=user)
-    zone = ZoneInfo(stored.time_zone or server.settings.time_zone)
+    zone = ZoneInfo(stored.time_zone) if stored.time_zone else _zone_of(request, server.settings.time_zone)
     language = stored.language or language_of(request)
-    return Page(request, user, language, zone, logged_in=server.settings.auth.on)
+    made = Page(request, user, language, zone, bool(stored.time_zone), server.settings.auth.on)
+    request.state.page, request.state.language = made, language
+    return made
+
+
+def _zone_of(request: Request, default: str) -> ZoneInfo:
+    """The zone that the browser tells of in a cookie, else the server's."""
+    try:
+        return ZoneInfo(unquote(request.cookies[ZONE_COOKIE]))
+    except (KeyError, ValueError, OSError):  # none, or no zone
+        return ZoneInfo(default)
+
+
+def page_of(request: Request) -> Page:
+    """The page as its user reads it, as far as that is known by now."""
+    known: Page | None = getattr(request.state, "page", None)
+    return known or Page(request, "", language_of(request), ZoneInfo("UTC"))
 
 
 Reader = Annotated[Page, Depends(page)]

@@ -2,7 +2,6 @@
 
 from typing import Any
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -10,9 +9,9 @@ from fastapi.responses import RedirectResponse
 
 from thoughtcycle.prompts.errors import NotAuthenticated, ThoughtcycleError
 from thoughtcycle.prompts.fields import FieldRefused
-from thoughtcycle.web.failures import failure, language_of, status_of
+from thoughtcycle.web.failures import Failure, failure, status_of
 from thoughtcycle.web.gate import Gated, Handler
-from thoughtcycle.web.pages.rendering import Page
+from thoughtcycle.web.pages.rendering import page_of
 
 
 class PageRoute(Gated):
@@ -42,12 +41,19 @@ def pages(**given: Any) -> APIRouter:
 
 def refused(request: Request, error: ThoughtcycleError) -> Response:
     """One clear line: beside the page that is there, or as a page of its own."""
-    reader = Page(request, "", language_of(request), ZoneInfo("UTC"))
-    message = failure(error, request).message
+    reader = page_of(request)
+    told = failure(error, request)
     if reader.part:  # htmx swaps in good answers only: this one goes to the line of failures
         aside = {"HX-Retarget": "#toast", "HX-Reswap": "innerHTML"}
-        return reader.html("parts/failure.html", headers=aside, message=message)
-    return reader.html("failure.html", status=status_of(error), message=message)
+        return reader.html("parts/failure.html", headers=aside, message=told.message)
+    return as_page(request, told, status_of(error))
+
+
+def as_page(request: Request, told: Failure, status: int) -> Response:
+    """A failure as a page of its own, with the way back to where a form was sent from."""
+    place = request.url.path if request.method == "POST" else "/"
+    back = {"/settings": "/settings", "/account/forget": "/account"}.get(place, "/")
+    return page_of(request).html("failure.html", status=status, message=told.message, back=back)
 
 
 def to_login(request: Request, refusal: NotAuthenticated) -> Response:

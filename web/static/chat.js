@@ -1,6 +1,7 @@
 // Talking: sends a message, shows the reply as it comes, stops it, asks for another, edits what was said.
 
 import { events } from "/static/events.js";
+import { reasonOf } from "/static/failures.js";
 
 const log = document.querySelector("#log");
 const composer = document.querySelector("#composer");
@@ -11,6 +12,7 @@ const chat = composer.dataset.chat;
 const place = `/api/chats/${encodeURIComponent(chat)}`;
 let running = false;
 let stopped = false;
+let unsent = null;
 
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -18,7 +20,9 @@ function newId() {
 }
 
 function manner() {
-  return { incognito: Boolean(incognito?.checked) };
+  const own = "zone" in composer.dataset; // the user has set one
+  const time_zone = own ? null : (Intl.DateTimeFormat().resolvedOptions().timeZone ?? null);
+  return { incognito: Boolean(incognito?.checked), time_zone };
 }
 
 // Where there is room the messages scroll by themselves, on a phone the whole page does.
@@ -98,15 +102,20 @@ function busy(now) {
 }
 
 // Asks, and shows what comes into `exchange`; `begin` is called once the first of it is there.
+// Tells whether anything came.
 async function turn(exchange, path, body, begin = () => {}) {
   busy(true);
   stopped = false;
   let begun = false;
   try {
-    const headers = { "content-type": "application/json", accept: "text/event-stream" };
+    const headers = {
+      "content-type": "application/json",
+      accept: "text/event-stream",
+      "accept-language": document.documentElement.lang,
+    };
     const answer = await fetch(place + path, { method: "POST", headers, body: JSON.stringify(body) });
     if (answer.status === 401) location.assign("/login");
-    if (!answer.ok) throw new Error((await answer.json()).message);
+    if (!answer.ok) throw new Error(await reasonOf(answer));
     for await (const { name, data } of events(answer)) {
       const follow = atEnd();
       if (name === "failure") failed(exchange, data.message);
@@ -118,13 +127,14 @@ async function turn(exchange, path, body, begin = () => {}) {
       if (follow) toEnd();
     }
   } catch (problem) {
-    failed(exchange, problem instanceof TypeError ? composer.dataset.failed : problem.message);
+    failed(exchange, problem instanceof TypeError ? await reasonOf(null) : problem.message);
   }
   status(exchange, "");
   if (stopped) exchange.append(note("soft cut", composer.dataset.stopped));
   document.querySelector("#announce").textContent = exchange.querySelector(".replies").textContent.trim();
   busy(false);
   after();
+  return begun;
 }
 
 function after() {
@@ -137,14 +147,24 @@ function after() {
   ask("GET", `/chats?current=${encodeURIComponent(chat)}`, { target: "#chats" });
 }
 
-composer.addEventListener("submit", (event) => {
+// What did not reach the server comes back into the box. Sent again it has the same id: if it did arrive
+// after all, it is not kept twice.
+composer.addEventListener("submit", async (event) => {
   event.preventDefault();
   const message = box.value.trim();
   if (running || !message) return;
-  const id = newId();
+  const id = unsent?.message === message ? unsent.id : newId();
+  unsent?.exchange.remove();
+  unsent = null;
   box.value = "";
   grow(box);
-  turn(added(message, id), "/messages", { ...manner(), message, id });
+  const exchange = added(message, id);
+  if (await turn(exchange, "/messages", { ...manner(), message, id })) return;
+  exchange.querySelector(".edit").remove();
+  unsent = { message, id, exchange };
+  if (box.value) return;
+  box.value = message;
+  grow(box);
 });
 
 box.addEventListener("input", () => grow(box));
@@ -163,9 +183,10 @@ file.addEventListener("change", async () => {
     exchange.querySelector(".edit").remove();
     const body = new FormData();
     body.append("file", one);
-    const answer = await fetch("/api/memories/files", { method: "POST", body }).catch(() => null);
+    const headers = { "accept-language": document.documentElement.lang };
+    const answer = await fetch("/api/memories/files", { method: "POST", headers, body }).catch(() => null);
     if (answer?.ok) exchange.append(note("soft", file.dataset.kept));
-    else failed(exchange, answer ? (await answer.json()).message : composer.dataset.failed);
+    else failed(exchange, await reasonOf(answer));
     toEnd();
   }
   file.value = "";

@@ -1,4 +1,38 @@
-// What all pages share: the menu on a phone, panels that stand open where there is room, notes that can be closed.
+// What all pages share: the menu on a phone, panels that stand open where there is room, notes that can be closed,
+// the reader's time zone and language, and a line where the server does not answer.
+
+import { lineOf } from "/static/failures.js";
+
+const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC");
+const secure = location.protocol === "https:" ? "; Secure" : "";
+document.cookie = `zone=${zone}; Path=/; Max-Age=31536000; SameSite=Strict${secure}`;
+
+document.body.addEventListener("htmx:configRequest", (event) => {
+  event.detail.headers["Accept-Language"] = document.documentElement.lang;
+});
+
+// A part that did not come is told of: htmx itself stays silent.
+const toast = document.querySelector("#toast");
+function tell(text) {
+  const note = document.createElement("div");
+  note.className = "note bad";
+  note.setAttribute("role", "alert");
+  const close = document.createElement("button");
+  close.type = "button";
+  close.className = "quiet";
+  close.dataset.dismiss = "";
+  close.setAttribute("aria-label", toast.dataset.close);
+  close.textContent = "×";
+  const line = document.createElement("span");
+  line.textContent = text;
+  note.append(line, close);
+  toast.replaceChildren(note);
+}
+document.body.addEventListener("htmx:sendError", () => tell(toast.dataset.failed));
+document.body.addEventListener("htmx:responseError", (event) => {
+  const { status, responseText } = event.detail.xhr;
+  tell(lineOf(status, responseText));
+});
 
 const menu = document.querySelector("#menu");
 menu?.addEventListener("click", () => {
