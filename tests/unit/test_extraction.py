@@ -1,6 +1,7 @@
 """What a file may be: names, types, sizes, hostile contents; each refusal is one clear line."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,36 @@ def test_what_takes_too_much_memory_is_given_up() -> None:
     with pytest.raises(InputRefused) as refused:
         look("a.pdf", pdf("x"), memory=1_000_000)
     assert refused.value.code in ("file_slow", "file_unreadable")
+
+
+def running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def test_slow_files_hold_nobody_up_and_end_with_who_waits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    child, begun = tmp_path / "child.py", tmp_path / "begun"
+    child.write_text(
+        f"import os, time\nopen({str(begun)!r}, 'a').write(f'{{os.getpid()}}\\n')\ntime.sleep(60)"
+    )
+    monkeypatch.setattr(extraction_child, "__file__", str(child))
+    reading = [asyncio.create_task(look_at("a.pdf", pdf("x"))) for _ in range(40)]
+    async with asyncio.timeout(30):
+        while not begun.exists() or begun.read_text().count("\n") < 2:
+            await asyncio.sleep(0.01)
+        await asyncio.to_thread(int)
+        for one in reading:
+            one.cancel()
+        await asyncio.gather(*reading, return_exceptions=True)
+        for process in map(int, begun.read_text().split()):
+            while running(process):
+                await asyncio.sleep(0.01)
+    assert begun.read_text().count("\n") == 2
 
 
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
