@@ -41,13 +41,11 @@ async def profile(reader: Reader, memory: Engine) -> HTMLResponse:
 
 
 @router.get("/settings")
-async def settings(reader: Reader, memory: Engine, server: Server, saved: bool = False) -> HTMLResponse:
+async def settings(reader: Reader, memory: Engine, saved: bool = False) -> HTMLResponse:
     """What the user has set."""
     zones = sorted(available_timezones())
     kept = await memory.settings(reader.user)
-    return reader.html(
-        "settings.html", kept=kept, zones=zones, default_zone=server.settings.time_zone, saved=saved
-    )
+    return reader.html("settings.html", kept=kept, zones=zones, saved=saved)
 
 
 @router.post("/settings")
