@@ -19,9 +19,8 @@ from thoughtcycle.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from thoughtcycle.memory.formed import ConversationMemory
     from thoughtcycle.memory.memory import Memory
-    from thoughtcycle.memory.records import Cycle
+    from thoughtcycle.memory.overview import KeptChat
 
 app = typer.Typer(help=TEXTS["help.conversations"], no_args_is_help=True)
 
@@ -37,34 +36,28 @@ def list_(
     from thoughtcycle.memory.volume import usage
 
     volume = settings_for(db).limits.volume
-
-    async def work(memory: "Memory", who: str) -> "list[tuple[ConversationMemory, str]]":
-        found = await memory.conversation_memories(who, limit=limit)
-        titles = {chat.id: chat.title or "" for chat in await memory.chats(who)}
-        return [(one, titles[one.chat_id]) for one in found if one.chat_id in titles]
-
-    found = with_memory(db, user, work, embeddings=False)
+    found = with_memory(db, user, lambda memory, who: memory.kept_chats(who, limit=limit), embeddings=False)
     if as_json:
-        for one, title in found:
-            put_json(_counts(one, title) | {"usage_percent": usage(one, volume)})
+        for one in found:
+            put_json(_counts(one) | {"usage_percent": usage(one.memory, volume)})
         return
     rows = [
         (
-            one.chat_id[:8],
-            one_line(title) or "–",
-            f"{one.updated_at:%Y-%m-%d %H:%M}",
-            str(one.total_cycles),
-            f"{one.total_word_count} ({usage(one, volume):g}%)",
-            str(len(one.old_memory) + len(one.periods)),
-            str(len(one.critical_data)),
+            one.chat.id[:8],
+            one_line(one.chat.title or "") or "–",
+            f"{one.memory.updated_at:%Y-%m-%d %H:%M}",
+            str(one.memory.total_cycles),
+            f"{one.memory.total_word_count} ({usage(one.memory, volume):g}%)",
+            str(len(one.memory.old_memory) + len(one.memory.periods)),
+            str(len(one.memory.critical_data)),
         )
-        for one, title in found
+        for one in found
     ]
-    print_table(TEXTS["conversations.columns"], rows, TEXTS["conversations.none"])
+    print_table(TEXTS["conversations.columns"], rows, TEXTS["chats.none"])
 
 
-def _counts(one: "ConversationMemory", title: str) -> dict[str, Any]:
-    plain = one.model_dump(
+def _counts(one: "KeptChat") -> dict[str, Any]:
+    plain = one.memory.model_dump(
         mode="json",
         include={
             "chat_id",
@@ -78,9 +71,9 @@ def _counts(one: "ConversationMemory", title: str) -> dict[str, Any]:
     )
     return {
         **plain,
-        "title": title or None,
-        "summaries": len(one.old_memory) + len(one.periods),
-        "critical_data": len(one.critical_data),
+        "title": one.chat.title or None,
+        "summaries": len(one.memory.old_memory) + len(one.memory.periods),
+        "critical_data": len(one.memory.critical_data),
     }
 
 
@@ -92,18 +85,16 @@ def show(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    from thoughtcycle.memory.ageing import WINDOW
     from thoughtcycle.memory.formatted import as_object, as_text
     from thoughtcycle.memory.secrets import masked
 
     volume = settings_for(db).limits.volume
 
-    async def work(memory: "Memory", who: str) -> "tuple[ConversationMemory, list[Cycle]]":
-        id = await find_chat(memory, who, chat)
-        return await memory.conversation_memory(who, id), await memory.conversation(who, id, limit=WINDOW)
+    async def work(memory: "Memory", who: str) -> "KeptChat":
+        return await memory.kept_chat(who, await find_chat(memory, who, chat))
 
-    known, recent = with_memory(db, user, work, embeddings=False)
+    kept = with_memory(db, user, work, embeddings=False)
     if as_json:
-        put_json(as_object(known, recent, volume))
+        put_json(as_object(kept.memory, kept.recent, volume))
     else:
-        typer.echo(printable(masked(as_text(known, recent, volume, ui_language()))))
+        typer.echo(printable(masked(as_text(kept.memory, kept.recent, volume, ui_language()))))

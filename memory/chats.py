@@ -54,9 +54,12 @@ class Chats(Erasing):
     async def chats(self, user: str, *, limit: int | None = None) -> list[Chat]:
         """The user's chats in which something was answered, the last used first; deleted words are masked."""
         found = [chat for chat in await self._conversations(user) if chat.tip is not None]
-        found = sorted(found, key=lambda chat: chat.updated, reverse=True)[:limit]
+        return await self._listed(user, sorted(found, key=lambda chat: chat.updated, reverse=True)[:limit])
+
+    async def _listed(self, user: str, chats: Sequence[Conversation]) -> list[Chat]:
+        """Chats as a list has them."""
         mask = await self.mask(user)
-        links = await self._storage.links(user, [chat.id for chat in found])
+        links = await self._storage.links(user, [chat.id for chat in chats])
         return [
             Chat(
                 id=chat.id,
@@ -66,7 +69,7 @@ class Chats(Erasing):
                 cycles=len(live_path(links, chat.tip)),
                 tip=chat.tip,
             )
-            for chat in found
+            for chat in chats
         ]
 
     async def chat(self, user: str, chat: str) -> Conversation | None:

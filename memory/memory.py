@@ -21,7 +21,6 @@ from thoughtcycle.memory.changes import (
     search_keys,
 )
 from thoughtcycle.memory.channels import Channels
-from thoughtcycle.memory.chats import Chats
 from thoughtcycle.memory.checkup import Checkup
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.emptying import not_again
@@ -34,6 +33,7 @@ from thoughtcycle.memory.items import Items
 from thoughtcycle.memory.life import Life
 from thoughtcycle.memory.masks import ERASING
 from thoughtcycle.memory.media import file_of, revised
+from thoughtcycle.memory.overview import Overview
 from thoughtcycle.memory.provenance import Explaining
 from thoughtcycle.memory.recalling import Recalling
 from thoughtcycle.memory.records import (
@@ -77,7 +77,7 @@ class Memory(
     Items,
     Exporting,
     Checkup,
-    Chats,
+    Overview,
     Leaving,
     Reembedding,
     SheetKeeping,

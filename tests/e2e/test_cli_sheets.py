@@ -31,6 +31,9 @@ def test_a_conversation_and_a_profile_are_shown(
     env = {"THOUGHTCYCLE_LANGUAGE": language, "THOUGHTCYCLE_SPOOL": str(tmp_path / "spool")}
     db = tmp_path / "m.db"
     assert run("chat", "--chat", "work", stdin=SAID[language], db=db, env=env).returncode == 0
+    before = json.loads(run("conversations", "list", "--json", db=db, env=env).stdout)
+    said = json.loads(run("conversations", "show", "work", "--json", db=db, env=env).stdout)["metadata"]
+    assert before["total_word_count"] == said["total_word_count"] > 0 and said["total_cycles"] == 3
     assert run("worker", "--once", db=db, env=env).returncode == 0
     (row,) = run("conversations", "list", db=db, env=env).stdout.splitlines()[1:]
     assert " work " in row and " 3 " in row

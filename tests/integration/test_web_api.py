@@ -62,7 +62,8 @@ async def test_the_user_as_a_whole(tmp_path: Path) -> None:
         await told(client)
         assert (await ok(client.patch("/api/conversations/c", json={"title": "Gostos"})))["title"] == "Gostos"
         (chat,) = await ok(client.get("/api/conversations"))
-        assert (chat["title"], chat["cycles"]) == ("Gostos", 1)
+        shown = (await ok(client.get("/api/conversations/c")))["metadata"]
+        assert (chat["title"], chat["cycles"], chat["words"]) == ("Gostos", 1, shown["total_word_count"])
         spoken = await ok(client.get("/api/conversations/c/messages"))
         assert [message["role"] for message in spoken][:2] == ["user", "assistant"]
         brief = await ok(client.post("/api/briefing", json={"message": "O que você sabe de coentro?"}))

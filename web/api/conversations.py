@@ -7,7 +7,6 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from thoughtcycle.graph.forgetting import delete_chat
-from thoughtcycle.memory.ageing import WINDOW
 from thoughtcycle.memory.chats import Removed
 from thoughtcycle.memory.formatted import as_object
 from thoughtcycle.memory.volume import usage
@@ -25,8 +24,8 @@ class Summary(BaseModel):
     title: str | None
     used: datetime
     cycles: int
-    words: int = 0
-    usage_percent: float = 0.0
+    words: int
+    usage_percent: float
     """Of the words that a chat's memory may have (CM-5)."""
 
 
@@ -52,25 +51,24 @@ async def list_conversations(
 ) -> list[Summary]:
     """The chats, the last used first."""
     volume = server.settings.limits.volume
-    kept = {one.chat_id: one for one in await memory.conversation_memories(user, limit=limit)}
-    found = []
-    for chat in await memory.chats(user, limit=limit):
-        size = (
-            {"words": known.total_word_count, "usage_percent": usage(known, volume)}
-            if (known := kept.get(chat.id)) is not None
-            else {}
+    return [
+        Summary(
+            id=one.chat.id,
+            title=one.chat.title,
+            used=one.chat.used,
+            cycles=one.chat.cycles,
+            words=one.memory.total_word_count,
+            usage_percent=usage(one.memory, volume),
         )
-        found.append(Summary(id=chat.id, title=chat.title, used=chat.used, cycles=chat.cycles, **size))
-    return found
+        for one in await memory.kept_chats(user, limit=limit)
+    ]
 
 
 @router.get("/{chat}")
 async def show(chat: Chat, user: Owner, memory: Engine, server: Server) -> dict[str, Any]:
     """The memory of a chat as an agent gets it (CM-10)."""
-    await _existing(memory, user, chat)
-    known = await memory.conversation_memory(user, chat)
-    recent = await memory.conversation(user, chat, limit=WINDOW)
-    return as_object(known, recent, server.settings.limits.volume)
+    kept = await memory.kept_chat(user, chat)
+    return as_object(kept.memory, kept.recent, server.settings.limits.volume)
 
 
 @router.get("/{chat}/messages")

@@ -122,9 +122,9 @@ async def delete(reader: Reader, chat: Chat, server: Server, memory: Engine) -> 
     return Response(headers={"HX-Redirect": "/"})
 
 
-async def listed(reader: Page, memory: Memory, limit: int = CHATS) -> list[ListedChat]:
+async def listed(reader: Page, memory: Memory) -> list[ListedChat]:
     """The user's chats as a list shows them, the last used first."""
-    found = await memory.chats(reader.user, limit=limit)
+    found = await memory.chats(reader.user, limit=CHATS)
     tips = {one.tip: one.id for one in found if one.title is None and one.tip is not None}
     last = {tips[one.id]: one.message.text for one in await memory.cycles(reader.user, list(tips))}
     return listed_chats(found, last, reader.say("chat.nameless"))
