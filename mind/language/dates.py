@@ -90,7 +90,9 @@ def _group(match: re.Match[str], *names: str) -> str | None:
     return next((known[name] for name in names if known.get(name)), None)
 
 
-def _relative(text: str, language: Language, today: date) -> Iterator[tuple[int, int, str]]:
+def _relative(
+    text: str, language: Language, today: date, *, past: bool = False
+) -> Iterator[tuple[int, int, str]]:
     patterns = _patterns(language)
     data = patterns.data
     for match in patterns.days.finditer(text):
@@ -105,7 +107,7 @@ def _relative(text: str, language: Language, today: date) -> Iterator[tuple[int,
         if not (wanted := _weekday(match, text, patterns)):
             continue
         ahead = (data["weekdays"][match["day"]] - today.weekday()) % 7 or 7
-        if wanted == "past":
+        if wanted == "past" or (past and not match.groupdict().get("next")):
             ahead -= 7
             ahead = ahead or -7
         yield match.start("day"), match.end(), _span_value("day", ahead, today)
@@ -172,11 +174,16 @@ def _next_day(day: int, today: date) -> str:
     return ""
 
 
-def mentions(text: str | Folded, language: Language, now: datetime) -> tuple[Mention, ...]:
-    """Every date, time and span, in order, never overlapping (the longer one wins)."""
+def mentions(
+    text: str | Folded, language: Language, now: datetime, *, past: bool = False
+) -> tuple[Mention, ...]:
+    """Every date, time and span, in order, never overlapping (the longer one wins).
+
+    `past`: what is told is over, so that a weekday is the last one and not the next.
+    """
     folded = text if isinstance(text, Folded) else fold(text, language)
     blocked = [match.span() for match in _patterns(language).not_relative.finditer(folded.text)]
-    found = [(a, b, value, True) for a, b, value in _relative(folded.text, language, now.date())]
+    found = [(a, b, value, True) for a, b, value in _relative(folded.text, language, now.date(), past=past)]
     found = [item for item in found if not any(a <= item[0] < b for a, b in blocked)]
     found += [(a, b, value, False) for a, b, value in _absolute(folded.text, language, now.date())]
     kept: list[Mention] = []
@@ -195,12 +202,15 @@ def _readable(value: str, language: Language) -> str:
     return f"{_patterns(language).data['week_of']} {monday.isoformat()}"
 
 
-def annotate(text: str, language: Language, now: datetime) -> str:
-    """`text` with each relative date followed by what it resolves to: "amanhã (2026-11-22)"."""
+def annotate(text: str, language: Language, now: datetime, *, past: bool = False) -> str:
+    """`text` with each relative date followed by what it resolves to: "amanhã (2026-11-22)".
+
+    `past`: see `mentions`.
+    """
     folded = fold(text, language)
     parts: list[str] = []
     done = 0
-    for mention in mentions(folded, language, now):
+    for mention in mentions(folded, language, now, past=past):
         end = folded.ends[mention.end - 1]
         if mention.relative and not text[end:].startswith(" ("):
             parts.append(f"{text[done:end]} ({_readable(mention.value, language)})")

@@ -198,7 +198,7 @@ class _Reading:
                 begin, end = values.repaired(self.folded, *self.match.span(group), self.language)
                 span = values.phrase(self.folded, begin, end, self.language, cut)
                 if "timeless" in self.rule.flags:
-                    span = values.without_time(self.folded, *span, self.language)
+                    span, self.since = values.without_time(self.folded, *span, self.language)
                 if "since" in self.rule.flags:
                     self.since = values.since(self.folded, span[1], end, self.language)
                 if said and span[0] >= span[1]:
@@ -301,7 +301,8 @@ class _Reading:
         if self.rule.kind == "emo":
             content = self._today(content)
         content = content.replace(" :", ":") + self.since
-        return annotate(content[:1].upper() + content[1:], self.language, self.now)
+        past = self.rule.topic == "event" or "timeless" in self.rule.flags
+        return annotate(content[:1].upper() + content[1:], self.language, self.now, past=past)
 
     def _today(self, content: str) -> str:
         """Adds the day that led in and would be lost: "hoje estou ansioso"."""

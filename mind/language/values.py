@@ -73,10 +73,12 @@ def since(folded: Folded, start: int, end: int, language: Language) -> str:
     return f" ({words['since_word']} {folded.original(*match.span('when'))})" if match else ""
 
 
-def without_time(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int]:
-    """The span without when it began, at its end: "at Boeing two weeks ago" is "at Boeing"."""
-    pattern = vocabulary(language)["when"]
-    return start, strip_words(folded, start, end, rf",? {pattern}[^\w]*$", language)
+def without_time(folded: Folded, start: int, end: int, language: Language) -> tuple[tuple[int, int], str]:
+    """The span without when it began, at its end, and that: "at Boeing two weeks ago"."""
+    words = vocabulary(language)
+    stop = strip_words(folded, start, end, rf",? {words['when']}[^\w]*$", language)
+    when = folded.original(*trim(folded, stop, end))
+    return (start, stop), f", {words['began_word']} {when}" if when else ""
 
 
 def name_span(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int] | None:
