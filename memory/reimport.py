@@ -39,6 +39,7 @@ class Imported:
     chats: int = 0
     cycles: int = 0
     memories: int = 0
+    """Former versions aside, as an export counts them."""
     changes: int = 0
     sheets: int = 0
     """Memories of chats, profile, settings."""
@@ -163,10 +164,13 @@ class Reimport(Engine):
     async def _take_changes(self, replay: _Replay, rows: Sequence[Line], done: Imported) -> None:
         """Repeats rows of the journal, one of each memory; those that are here already are left out."""
         user, wanted = replay.user, []
+        versions: set[str] = set()
         for row in rows:
             entry = to_change(moved(row, replay.renamed), user)
             line = await asyncio.to_thread(line_at, replay.path, replay.places[row["memory"]])
             wanted.append((entry, to_memory(moved(line, replay.renamed), user), row["number"]))
+            if line["line"] == "version":
+                versions.add(entry.memory)
         texts = [text for _, one, _ in wanted for text in search_keys(one)]
         new = {entry.memory for entry, _, _ in wanted if not replay.read[entry.memory]}
         data = embedder.packed(await embedder.embed(self._embeddings, texts)) if new else {}
@@ -180,7 +184,7 @@ class Reimport(Engine):
         for entry, _, _ in wanted:
             replay.read[entry.memory] += 1
         done.changes += len(told)
-        done.memories += sum(entry.before is None for entry, _ in told)
+        done.memories += sum(entry.before is None and entry.memory not in versions for entry, _ in told)
 
     async def _replayed(
         self, replay: _Replay, wanted: Sequence[tuple[JournalEntry, MemoryRecord, int]], keys: Keys

@@ -92,7 +92,9 @@ async def test_an_export_comes_back_as_it_was_and_once(
     done = await other.import_file(
         "ana", tmp_path / "a", progress=lambda part, whole: seen.append((part, whole))
     )
-    assert (done.chats, done.cycles) == (1, 3)
+    lines = before[-1]["lines"]
+    assert lines["version"] == 1
+    assert (done.chats, done.cycles, done.memories) == (lines["chat"], lines["cycle"], lines["memory"])
     assert seen[-1] == (len(before) - 2, len(before) - 2)
     after = await written(other, tmp_path / "b")
     assert plain(after) == plain(before)
