@@ -15,7 +15,7 @@ from thoughtcycle.graph.resources import Resources, hold
 from thoughtcycle.graph.running import TurnRunner
 from thoughtcycle.graph.settings import Settings
 from thoughtcycle.graph.tracing import set_up
-from thoughtcycle.memory.records import named_id, new_id
+from thoughtcycle.memory.ids import named_id, new_id
 from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.nodes.commands import command_in
 from thoughtcycle.nodes.context import Context

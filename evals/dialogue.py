@@ -16,8 +16,8 @@ from thoughtcycle.evals.metrics import Metric, mean, share, times
 from thoughtcycle.graph.formation import create_formation
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.memory.embedder import Embedder
+from thoughtcycle.memory.ids import named_id
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import named_id
 from thoughtcycle.memory.words import fold
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.command import RECALL

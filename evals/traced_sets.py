@@ -11,7 +11,7 @@ from langsmith import Client
 
 from thoughtcycle.evals import labels, reconcile
 from thoughtcycle.evals.messages import Reading, by_rules, tallied
-from thoughtcycle.memory.records import named_id
+from thoughtcycle.memory.ids import named_id
 from thoughtcycle.mind.language.reconciling import reconcile as relate
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 

@@ -6,8 +6,9 @@ from zoneinfo import ZoneInfo
 from thoughtcycle.graph.settings import Settings
 from thoughtcycle.memory.brief_gathering import Plan, beside, gathered, made
 from thoughtcycle.memory.briefing import Brief, Recipe
+from thoughtcycle.memory.ids import new_id
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import new_id, utc_now
+from thoughtcycle.memory.records import utc_now
 from thoughtcycle.mind.language.situations import situation_contexts
 from thoughtcycle.mind.language.unsaying import unsays
 from thoughtcycle.nodes.recall import query_of

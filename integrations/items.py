@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from langgraph.store.base import Item, MatchCondition, PutOp, SearchItem, get_text_at_path
 
+from thoughtcycle.memory.ids import named_id
 from thoughtcycle.memory.items import PASSING
-from thoughtcycle.memory.records import ITEM, MemoryDraft, MemoryRecord, named_id
+from thoughtcycle.memory.records import ITEM, MemoryDraft, MemoryRecord
 from thoughtcycle.memory.storage.item_port import StoredItem
 from thoughtcycle.prompts.errors import InputRefused
 

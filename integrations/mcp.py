@@ -12,8 +12,8 @@ from pydantic import Field, StringConstraints, ValidationError
 from thoughtcycle.integrations.agent_turn import AgentTurn, briefed
 from thoughtcycle.integrations.caller import Setup
 from thoughtcycle.integrations.desk import Act, Desk, Id, Ids, Query, Refused, Request, Topics
+from thoughtcycle.memory.ids import new_id
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import new_id
 from thoughtcycle.nodes.context import Context, check
 from thoughtcycle.prompts.errors import ThoughtcycleError
 from thoughtcycle.prompts.fields import FieldRefused

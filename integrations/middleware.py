@@ -17,8 +17,9 @@ from thoughtcycle.integrations.caller import Setup
 from thoughtcycle.integrations.reaching import Given, Work, reach, wait_for
 from thoughtcycle.integrations.recording import closed
 from thoughtcycle.integrations.tools import changed_memory, memory_tools
+from thoughtcycle.memory.ids import new_id
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import CycleMessage, new_id, utc_now
+from thoughtcycle.memory.records import CycleMessage, utc_now
 from thoughtcycle.nodes.context import Context, ContextSource, adapt
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.place import announce, place

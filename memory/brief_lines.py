@@ -7,9 +7,10 @@ from functools import cache
 from typing import Literal
 
 from thoughtcycle.memory.formed import OldCycle, Period, ProfileEntry
+from thoughtcycle.memory.ids import named_id
 from thoughtcycle.memory.judgement import Mood
 from thoughtcycle.memory.mood_labels import mood_label
-from thoughtcycle.memory.records import MemoryRecord, MessageHit, named_id
+from thoughtcycle.memory.records import MemoryRecord, MessageHit
 from thoughtcycle.memory.secrets import masked
 from thoughtcycle.memory.words import fold
 from thoughtcycle.prompts.loader import Language, Texts, texts

@@ -5,17 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from thoughtcycle.memory.records import (
-    Kind,
-    Layer,
-    MemoryDraft,
-    MemoryRecord,
-    Op,
-    Vector,
-    named_id,
-    new_id,
-    searched_texts,
-)
+from thoughtcycle.memory.ids import named_id, new_id
+from thoughtcycle.memory.records import Kind, Layer, MemoryDraft, MemoryRecord, Op, Vector, searched_texts
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.words import identity
 from thoughtcycle.prompts.errors import InputRefused

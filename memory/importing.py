@@ -8,8 +8,8 @@ from typing import Literal
 
 from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.foreign import ForeignChat
+from thoughtcycle.memory.ids import named_id
 from thoughtcycle.memory.import_file import chats, kind_of
-from thoughtcycle.memory.records import named_id
 from thoughtcycle.memory.reimport import Imported, Progress, Reimport
 from thoughtcycle.memory.transcript import Transcript
 

@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from thoughtcycle.memory.records import Frozen, named_id
+from thoughtcycle.memory.ids import named_id
+from thoughtcycle.memory.records import Frozen
 
 JobState = Literal["waiting", "running", "dead"]
 

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from hashlib import sha1
 from typing import Any, Literal, NotRequired
-from uuid import UUID, uuid4
 
 from pydantic import AwareDatetime, ConfigDict, Field
 from typing_extensions import TypedDict
@@ -21,10 +19,6 @@ from thoughtcycle.memory.kinds import Kind as Kind
 from thoughtcycle.memory.kinds import Layer as Layer
 from thoughtcycle.memory.kinds import Role as Role
 from thoughtcycle.memory.media import file_of, line_of, with_piece
-
-NAMESPACE = UUID("0c5f3a52-7d0e-4b39-9a55-9f6d7d5d1a00")
-"""Root of the name-based ids: equal names give equal ids on every machine (RFC 9562, version 5)."""
-_ROOT = NAMESPACE.bytes
 
 Status = Literal["active", "archived", "superseded", "hidden", "erased"]
 Op = Literal[
@@ -54,25 +48,6 @@ A merge is two rows, one after the other: that of the memory which it ended, the
 `abandon` and `restore` follow the live branch of a chat; nobody undoes them by hand. `erase` empties a memory
 for good, with its former rows; `redact` takes the words of an erased memory out of another one's source;
 `reembed` gives it vectors of another embedding model."""
-
-
-def new_id() -> str:
-    """A random id."""
-    return str(uuid4())
-
-
-def named_id(*names: str) -> str:
-    """The id that these names always give, and no others.
-
-    Names come from outside: one that holds the separator must not pass for two of somebody else's.
-    """
-    parts = (name.replace("\x1e", "\x1e0").replace("\x1f", "\x1e1") for name in names)
-    # `str(uuid5(NAMESPACE, …))`, written out: each memory saved asks for two.
-    bits = bytearray(sha1(_ROOT + "\x1f".join(parts).encode(), usedforsecurity=False).digest()[:16])
-    bits[6] = bits[6] & 0x0F | 0x50
-    bits[8] = bits[8] & 0x3F | 0x80
-    text = bits.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def utc_now() -> datetime:

@@ -14,12 +14,13 @@ from thoughtcycle.memory.changes import Keys, search_keys, with_vectors
 from thoughtcycle.memory.chats import is_empty
 from thoughtcycle.memory.engine import Engine
 from thoughtcycle.memory.formed import ConversationMemory
+from thoughtcycle.memory.ids import named_id
 from thoughtcycle.memory.import_file import Contents, checked, line_at, lines
 from thoughtcycle.memory.owners import item_space
 from thoughtcycle.memory.portable import OF, Line, to_access, to_change, to_chat, to_cycle, to_memory
 from thoughtcycle.memory.portable_files import Parts
 from thoughtcycle.memory.portable_sheets import moved_judgement, moved_sheet, to_sheet
-from thoughtcycle.memory.records import Access, JournalEntry, MemoryRecord, named_id
+from thoughtcycle.memory.records import Access, JournalEntry, MemoryRecord
 from thoughtcycle.memory.sheet_loading import dumped, recounted
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.words import identity

@@ -6,8 +6,9 @@ from datetime import datetime
 from thoughtcycle.memory.branches import abandoned, said_again
 from thoughtcycle.memory.changes import Keys
 from thoughtcycle.memory.emptying import stub
+from thoughtcycle.memory.ids import named_id
 from thoughtcycle.memory.masks import ERASING
-from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Source, named_id
+from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Source
 from thoughtcycle.memory.storage.base import Write
 
 

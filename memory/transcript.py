@@ -9,15 +9,8 @@ from typing import Literal
 from thoughtcycle.memory.branches import REASON, live_path, ordered_path, settled
 from thoughtcycle.memory.changes import Keys
 from thoughtcycle.memory.engine import owned
-from thoughtcycle.memory.records import (
-    Conversation,
-    Cycle,
-    CycleMessage,
-    MemoryRecord,
-    Step,
-    Variant,
-    named_id,
-)
+from thoughtcycle.memory.ids import named_id
+from thoughtcycle.memory.records import Conversation, Cycle, CycleMessage, MemoryRecord, Step, Variant
 from thoughtcycle.memory.sheets import SheetKeeping
 from thoughtcycle.memory.storage.base import Amended, Write
 from thoughtcycle.memory.volume import reply_text

@@ -12,7 +12,8 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 
-from thoughtcycle.memory.records import MemoryHit, MemoryRecord, Recalled, Utterance, new_id
+from thoughtcycle.memory.ids import new_id
+from thoughtcycle.memory.records import MemoryHit, MemoryRecord, Recalled, Utterance
 from thoughtcycle.mind.base import ActionCard, View
 from thoughtcycle.mind.language.requests import asks_to_keep
 from thoughtcycle.mind.streaming import speak

@@ -6,7 +6,8 @@ from typing import Any
 
 from pymongo.errors import DuplicateKeyError
 
-from thoughtcycle.memory.records import Cycle, named_id
+from thoughtcycle.memory.ids import named_id
+from thoughtcycle.memory.records import Cycle
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
 from thoughtcycle.memory.storage.mongo_epochs import epoch

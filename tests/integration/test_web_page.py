@@ -18,7 +18,7 @@ from thoughtcycle.memory.records import MemoryDraft
 from thoughtcycle.prompts.loader import texts
 from thoughtcycle.web.app import create_app
 from thoughtcycle.web.headers import POLICY
-from thoughtcycle.web.pages.chat import CHATS
+from thoughtcycle.web.pages import chat as chat_page
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b style=color:red>"
 HTMX = {"hx-request": "true"}
@@ -66,12 +66,15 @@ async def test_the_chat_shows_what_was_said_and_what_the_model_was_given(tmp_pat
         assert "Pedro" not in (await client.get("/chats/c")).text
 
 
-async def test_a_chat_that_the_list_does_not_reach_is_shown(tmp_path: Path) -> None:
+async def test_a_chat_that_the_list_does_not_reach_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_page, "CHATS", 1)
     app = create_app(settings(tmp_path))
     async with serving(app) as client:
         memory = app.state.serving.resources.services.memory
         at = datetime(2026, 3, 1, 12, tzinfo=UTC)
-        for day in range(CHATS + 1):
+        for day in range(2):
             said, when = f"Dia {day}", at + timedelta(days=day)
             await memory.record_cycle(
                 "ana", f"c{day}", user_text=said, reply_text="Oi", at=when, channel="web"

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from support.databases import new_database
 from support.memories import START
 from support.properties import SPEECH, USERS, QuickEmbedder
+from thoughtcycle.memory.ids import NAMESPACE, named_id
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import NAMESPACE, CycleMessage, MemoryDraft, Source, named_id
+from thoughtcycle.memory.records import CycleMessage, MemoryDraft, Source
 from thoughtcycle.memory.words import identity
 
 names = st.lists(st.text(alphabet="a\x1e\x1f01", max_size=4), min_size=1, max_size=4)

@@ -8,7 +8,7 @@ from fastapi import Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import AfterValidator, BaseModel, Field
 
-from thoughtcycle.memory.records import new_id
+from thoughtcycle.memory.ids import new_id
 from thoughtcycle.nodes.context import Context, check, check_time_zone
 from thoughtcycle.nodes.envelope import Wire
 from thoughtcycle.prompts.errors import ThoughtcycleError

@@ -7,8 +7,8 @@ from fastapi.responses import HTMLResponse
 
 from thoughtcycle.graph.forgetting import delete_chat
 from thoughtcycle.graph.resources import Resources
+from thoughtcycle.memory.ids import new_id
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import new_id
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.prompts.errors import NotAllowed
 from thoughtcycle.web.dependencies import Chat, Engine, Server
