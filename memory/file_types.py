@@ -77,6 +77,16 @@ def checked_type(name: str, data: bytes, claimed: str | None = None) -> str:
     return named
 
 
+def check_described(name: str, media_type: str) -> None:
+    """ValueError for a name or a type that no file has which was taken in: both become headers again."""
+    try:
+        known = checked_name(name) == name and media_type in SUFFIXES.values()
+    except InputRefused as refusal:
+        raise ValueError(refusal.code) from refusal
+    if not known:
+        raise ValueError("no file that could be attached")
+
+
 def _agrees(asked: str, named: str) -> bool:
     """Whether a claimed type means the type of the name; "any bytes" and "any text" claim nothing."""
     loose = ("", "application/octet-stream", "image/jpg" if named == "image/jpeg" else "")

@@ -30,6 +30,8 @@ from thoughtcycle.prompts.errors import InputRefused
 
 _CONVERSATIONS = re.compile(r"(.*/)?conversations(-\d+)?\.json")
 """Large exports of ChatGPT come in several numbered files."""
+_HARMLESS, _DENSEST = 50_000_000, 50
+"""Bytes beyond which conversations may not unpack to more than so many times the zip: theirs are 5 to 15."""
 _CHECKS: dict[str, Callable[[Line, str], Any]] = {
     "chat": to_chat,
     "cycle": to_cycle,
@@ -98,11 +100,13 @@ def _files(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
         yield path.name, path.open("rb")
         return
     with zipfile.ZipFile(path) as archive:
-        names = sorted(name for name in archive.namelist() if _CONVERSATIONS.fullmatch(name))
-        if not names:
+        found = [one for one in archive.infolist() if _CONVERSATIONS.fullmatch(one.filename)]
+        if not found:
             raise InputRefused("import_unknown", path=repr(str(path)))
-        for name in names:
-            yield name, archive.open(name)
+        if sum(one.file_size for one in found) > max(_HARMLESS, _DENSEST * path.stat().st_size):
+            raise InputRefused("file_unsafe", name=repr(str(path)))
+        for one in sorted(found, key=lambda one: one.filename):
+            yield one.filename, archive.open(one)
 
 
 def lines(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
@@ -113,6 +117,8 @@ def lines(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
             number += 1
             try:
                 line = json.loads(text)
+                if b"\\ud" in text or b"\\uD" in text:
+                    json.dumps(line, ensure_ascii=False).encode()  # half a character is no text
                 if not isinstance(line, dict) or not isinstance(line.get("line"), str):
                     raise ValueError("a line of another form")
             except (ValueError, RecursionError) as error:

@@ -2,10 +2,12 @@
 
 import codecs
 import json
+import re
 from collections.abc import Iterator
 from typing import IO, Any
 
 _PIECE = 1 << 20
+_WORD = re.compile(r"\S")
 LONGEST = 1 << 26
 """Characters of one object; a longer one is taken for a damaged file."""
 
@@ -40,10 +42,10 @@ class _Text:
     def skip(self) -> str:
         """The next character that is no space; '' at the end."""
         while True:
-            while self._at < len(self._window):
-                if not self._window[self._at].isspace():
-                    return self._window[self._at]
-                self._at += 1
+            if (found := _WORD.search(self._window, self._at)) is not None:
+                self._at = found.start()
+                return found[0]
+            self._at = len(self._window)
             if not self._more():
                 return ""
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from thoughtcycle.memory.file_types import check_described
 from thoughtcycle.memory.masking import Mask
+from thoughtcycle.memory.media import FileContent, file_of
 from thoughtcycle.memory.records import (
     Access,
     ChannelLink,
@@ -152,7 +154,11 @@ def to_cycle(line: Line, user: str) -> Cycle:
 def to_memory(line: Line, user: str) -> MemoryRecord:
     """The memory of a line, in `user`'s space and without vectors. Raises ValueError as `to_chat`."""
     fields = {name: value for name, value in _fields(line).items() if name not in (_COUNT, _LAST)}
-    return MemoryRecord(id=fields.pop("_id"), space=user, **fields)
+    record = MemoryRecord(id=fields.pop("_id"), space=user, **fields)
+    if file_of(record.content) is not None:
+        content = FileContent.model_validate(record.content)
+        check_described(content.name, content.media_type)
+    return record
 
 
 def to_access(line: Line) -> Access | None:

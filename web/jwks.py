@@ -75,7 +75,7 @@ class PublishedKeys:
     async def _renew(self) -> None:
         try:
             keys = PyJWKSet.from_dict(json.loads(await self._fetch())).keys
-        except (httpx.HTTPError, ValueError, AttributeError, PyJWTError) as error:
+        except (httpx.HTTPError, ValueError, TypeError, AttributeError, RecursionError, PyJWTError) as error:
             log.warning("the published keys could not be fetched: %s", type(error).__name__)
             return
         self._keys = tuple(key for key in keys if key.key_type in KEY_TYPES and key.public_key_use != "enc")

@@ -20,6 +20,7 @@ from support.callers import (
     claims,
     ec_key,
     public_pem,
+    published,
     raw_token,
     rsa_key,
     token,
@@ -192,6 +193,14 @@ async def test_keys_are_renewed_behind_and_outlive_an_outage_of_a_day() -> None:
     server.status = 200
     clock.now += PAUSE_SECONDS + 1
     assert (await authenticator.caller(good, None)).user == "ana"
+
+
+@pytest.mark.parametrize("keys", [5, [None], [published("rsa1") | {"alg": ["RS256"]}]])
+async def test_what_is_published_and_no_key(keys: Any) -> None:
+    server = KeyServer()
+    server.keys = keys
+    good = bearer(token(rsa_key("rsa1"), "RS256", kid="rsa1"))
+    assert await refusal(with_published(server), good) == "auth_unavailable"
 
 
 async def test_keys_that_never_came() -> None:

@@ -165,6 +165,16 @@ def test_a_list_is_read_object_by_object(monkeypatch: pytest.MonkeyPatch) -> Non
             list(objects(io.BytesIO(bad)))
 
 
+async def test_a_zip_that_unpacks_to_far_more_is_refused_unread(memory: Memory, tmp_path: Path) -> None:
+    file = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(6):
+            archive.writestr(f"conversations-{number}.json", b" " * 10_000_000 + b"[]")
+    with pytest.raises(InputRefused) as refused:
+        await memory.import_file("ana", file)
+    assert refused.value.code == "file_unsafe"
+
+
 @pytest.mark.spec("BY-4")
 @pytest.mark.parametrize("form", ["list", "zip", "numbered"])
 async def test_conversations_become_cycles_once(memory: Memory, tmp_path: Path, form: str) -> None:

@@ -258,6 +258,7 @@ DAMAGES = {
     "another file": lambda text: "# notes\n" + text,
     "nothing": lambda text: "",
     "deep": lambda text: text.replace('"tip": ', '"tip": ' + "[" * 100_000, 1),
+    "half a character": lambda text: text.replace("Recife", "\\ud800", 1),
     "binary": lambda text: "PK\x03\x04" + text,
 }
 

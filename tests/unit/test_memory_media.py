@@ -146,7 +146,7 @@ async def test_export_brings_files_along_once(
     assert len(await memory._storage.files("bia")) == 1
 
 
-@pytest.mark.parametrize("harm", ["data", "sha256", "start", "gone"])
+@pytest.mark.parametrize("harm", ["data", "sha256", "start", "gone", "name", "media_type"])
 async def test_a_damaged_file_line_refuses_the_import(tmp_path: Path, harm: str) -> None:
     path = tmp_path / "export.jsonl"
     async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=None, clock=Clock()) as memory:
@@ -155,6 +155,9 @@ async def test_a_damaged_file_line_refuses_the_import(tmp_path: Path, harm: str)
         place = next(number for number, line in enumerate(lines) if line["line"] == "file")
         if harm == "gone":
             lines[place]["size"] += 1
+        elif harm in ("name", "media_type"):
+            content = next(line["content"] for line in lines if line["line"] == "memory")
+            content[harm] = {"name": "../a.txt", "media_type": "text/html\r\nSet-Cookie: x=1"}[harm]
         else:
             lines[place][harm] = {"data": "AAAA", "sha256": "0" * 64, "start": 1}[harm]
         path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -125,7 +125,8 @@ async def import_file(file: UploadFile, user: Owner, memory: Engine) -> Imported
         try:
             return await memory.import_file(user, path)
         except InputRefused as refused:  # it names the file as the user knows it
-            raise InputRefused(refused.code, **{**refused.values, "path": file.filename or "file"}) from None
+            known = dict.fromkeys({"path", "name"} & refused.values.keys(), file.filename or "file")
+            raise InputRefused(refused.code, **{**refused.values, **known}) from None
 
 
 def _copied(source: BinaryIO, to: Path) -> None:
