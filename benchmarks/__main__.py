@@ -19,6 +19,7 @@ from benchmarks import (
     memories,
     page,
     peers,
+    store,
     turn,
     web,
 )
@@ -37,6 +38,7 @@ ALL: dict[str, Callable[[], str]] = {
     "memories": lambda: asyncio.run(memories.run()),
     "page": page.run,
     "peers": peers.run,
+    "store": lambda: asyncio.run(store.run()),
     "web": web.run,
 }
 

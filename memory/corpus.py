@@ -1,6 +1,6 @@
 """Memories that are searched together: FAISS for vectors, postings for words, statistics of their own."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -119,14 +119,12 @@ class Corpus:
         slot = self._slots.get(memory)
         return None if slot is None else int(self._revisions[slot])
 
-    def among(self, filters: Filters) -> list[str]:
-        """The ids of those that `filters` let through, the last changed first."""
+    def among(self, filters: Filters) -> Iterator[str]:
+        """The ids of those that `filters` let through, the last changed first; until a change."""
         mask = self._facets.among(filters)
-        slots = np.array(list(self._slots.values()), np.int64)
-        if mask is not None:
-            slots = slots[mask[slots]]
-        order = np.argsort(-self._revisions[slots], kind="stable")
-        return [self._ids[slot] for slot in slots[order]]
+        slots = np.flatnonzero(mask) if mask is not None else np.array(list(self._slots.values()), np.int64)
+        order = np.argsort(-self._revisions[slots])
+        return map(self._ids.__getitem__, slots[order].tolist())
 
     def tags(self) -> list[str]:
         """All tags in use, sorted."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from thoughtcycle.memory.erasing import Erasing
@@ -50,7 +51,7 @@ class Items(Erasing, Tending):
     async def tagged(self, user: str, tag: str | None) -> list[str]:
         """Ids of the items with this tag (None: of all), the last changed first."""
         async with self._spaces.index(user) as index:
-            return index.active.among(_with(tag))
+            return list(index.active.among(_with(tag)))
 
     async def passed(
         self, user: str, test: Test | None, *, tag: str | None, first: Collection[str], limit: int
@@ -62,21 +63,17 @@ class Items(Erasing, Tending):
         """
         found: list[str] = []
         async with self._spaces.index(user) as index:
-            ids = index.active.among(_with(tag))
+            ids, passing = index.active.among(_with(tag)), set(index.active.among(_with(PASSING)))
             if first:
-                there = set(ids)
-                ids = [*(id for id in first if id in there), *(id for id in ids if id not in first)]
-            passing = set(index.active.among(_with(PASSING)))
+                there = dict.fromkeys(ids)
+                ids = chain(filter(there.__contains__, first), (id for id in there if id not in first))
             size = PAGE if test is not None else max(limit, 1)
-            for start in range(0, len(ids) if limit > 0 else 0, size):
-                some = ids[start : start + size]
+            while len(found) < limit and (some := list(islice(ids, size))):
                 looked = [id for id in some if test is not None or id in passing]
                 items = await self._spaces.items(user, index, looked)
                 fitting = [item for item in items if test is None or test(item.content)]
                 out = set(looked).difference(item.id for item in fitting) | await self.passing(user, fitting)
                 found += [id for id in some if id not in out]
-                if len(found) >= limit:
-                    break
         return found[:limit]
 
     async def likeliest(self, user: str, query: str, *, tag: str | None, limit: int) -> dict[str, float]:
