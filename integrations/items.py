@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from math import inf
 from typing import Any, Literal
 
 from langgraph.store.base import Item, MatchCondition, PutOp, SearchItem, get_text_at_path
@@ -46,14 +47,14 @@ def namespaces_of(tags: Sequence[str]) -> list[Namespace]:
 def as_draft(op: PutOp, fields: Sequence[str]) -> MemoryDraft:
     """The memory that keeps what `op` puts; found by the texts at `op.index`, else at `fields`.
 
-    Its content holds all that tells one put from another. Raises InputRefused('item_not_json').
+    Its content holds all that tells one put from another. Raises InputRefused('item_not_json', 'item_ttl').
     """
     namespace = tuple(op.namespace)
     content: dict[str, Any] = {"namespace": list(namespace), "key": op.key, "value": _plain(op.value)}
     if op.index is not None:
         content["index"] = op.index
     if op.ttl is not None:
-        content["ttl"] = op.ttl
+        content["ttl"] = _minutes(op.ttl)
     tags = [f"{_IN}{json.dumps(namespace[:depth])}" for depth in range(1, len(namespace) + 1)]
     passing = [PASSING] if op.ttl is not None else []
     return MemoryDraft(
@@ -63,6 +64,13 @@ def as_draft(op: PutOp, fields: Sequence[str]) -> MemoryDraft:
         bindings=_texts(content["value"], op.index, fields),
         tags=(*tags, _AT + json.dumps(namespace), *passing),
     )
+
+
+def _minutes(ttl: float) -> float:
+    """A time to live that can be stored and counted."""
+    if isinstance(ttl, (int, float)) and not isinstance(ttl, bool) and abs(ttl) < inf:
+        return ttl
+    raise InputRefused("item_ttl", ttl=repr(ttl))
 
 
 def _plain(value: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from langgraph.store.base import (
     Result,
     SearchOp,
     TTLConfig,
+    validate_op_namespace,
 )
 
 from thoughtcycle.graph.resources import hold
@@ -167,6 +168,7 @@ class ThoughtCycleStore(BaseStore):
         puts: dict[ItemSpace, dict[str, MemoryDraft | None]] = defaultdict(dict)
         looks: dict[int, tuple[ItemSpace, SearchOp | ListNamespacesOp]] = {}
         for place, op in enumerate(ops):
+            validate_op_namespace(op)
             space = self._space_of(op)
             if isinstance(op, GetOp):
                 gets[space][place] = op

@@ -1,7 +1,7 @@
 """Items: what apps keep by key beside a user's memories, in a space of its own, and when one runs out."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
@@ -28,7 +28,7 @@ def run_out(item: StoredItem, access: Access | None, now: datetime) -> bool:
     if minutes is None:
         return False
     last = max(item.changed, access.last) if access else item.changed
-    return now - last >= timedelta(minutes=minutes)
+    return bool((now - last).total_seconds() >= minutes * 60)
 
 
 class Items(Erasing, Tending):
@@ -67,7 +67,7 @@ class Items(Erasing, Tending):
             if first:
                 there = dict.fromkeys(ids)
                 ids = chain(filter(there.__contains__, first), (id for id in there if id not in first))
-            size = PAGE if test is not None else max(limit, 1)
+            size = PAGE if test is not None else min(max(limit, 1), len(index))
             while len(found) < limit and (some := list(islice(ids, size))):
                 looked = [id for id in some if test is not None or id in passing]
                 items = await self._spaces.items(user, index, looked)

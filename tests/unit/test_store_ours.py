@@ -14,7 +14,15 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import START as BEGIN
 from langgraph.graph import MessagesState, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.store.base import ListNamespacesOp, MatchCondition, PutOp, TTLConfig
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchOp,
+    TTLConfig,
+)
 
 from support.memories import Clock, WordEmbedder
 from support.scripted_model import ScriptedModel, calls
@@ -105,6 +113,48 @@ async def test_what_is_no_json_is_refused_before_anything_is_put(memory: Memory,
         await store.aget(("a\ud800",), "k")
     await store.aput(("a",), "deep", deep(100))
     assert (await store.asearch(("a",)))[0].value == deep(100)
+
+
+@pytest.mark.parametrize("ttl", ["5", float("nan"), float("inf"), True], ids=repr)
+async def test_a_time_to_live_is_a_number_of_minutes(memory: Memory, ttl: Any) -> None:
+    store = ThoughtCycleStore(memory, owner="ana")
+    with pytest.raises(InputRefused, match=r"minut"):
+        await store.abatch([PutOp(("a",), "good", {"n": 1}), PutOp(("a",), "bad", {"n": 1}, ttl=ttl)])
+    for number, minutes in enumerate((1e300, 10**400, 0.5, -1)):
+        await store.aput(("a",), str(number), {"n": number}, ttl=minutes)
+    assert [item.key for item in await store.asearch(("a",))] == ["2", "1", "0"]
+
+
+async def test_operations_by_themselves_name_namespaces_as_the_methods_do(memory: Memory) -> None:
+    store = ThoughtCycleStore(memory, owner="ana")
+    suffix = (MatchCondition("suffix", ("b.c",)),)
+    for op in (GetOp((1,), "k"), PutOp(("a.b",), "k", {}), SearchOp(("",)), ListNamespacesOp(suffix)):  # type: ignore[arg-type]
+        with pytest.raises(InvalidNamespaceError):
+            await store.abatch([PutOp(("a",), "good", {"n": 1}), op])
+    assert await store.asearch((), limit=10**30, offset=0) == [] == await store.asearch(("a",), offset=10**30)
+    await store.aput(("a",), "k", {"n": 1})
+    assert (
+        len(await store.asearch((), limit=10**30))
+        == 1
+        == len(await store.asearch((), filter={"n": 1}, limit=10**30))
+    )
+
+
+async def test_a_search_that_is_given_up_leaves_the_next_one_right(memory: Memory) -> None:
+    store = ThoughtCycleStore(memory, owner="ana")
+    await store.abatch([PutOp(("a",), str(number), {"n": number % 2}) for number in range(20)])
+    given_up = [asyncio.create_task(store.asearch(("a",), filter={"n": 1}, limit=20)) for _ in range(3)]
+    for turn, task in enumerate(given_up):
+        for _ in range(2 * turn):
+            await asyncio.sleep(0)
+        task.cancel()
+    assert len(await store.asearch(("a",), filter={"n": 1}, limit=20)) == 10
+    both = await asyncio.gather(
+        *(store.asearch(("a",), filter={"n": number % 2}, limit=20) for number in range(8)),
+        *(store.aput(("a",), f"new {number}", {"n": 2}) for number in range(8)),
+    )
+    assert [len(found) for found in both[:8]] == [10] * 8
+    assert len(await store.asearch(("a",), filter={"n": 2})) == 8
 
 
 HUGE = 10**400
