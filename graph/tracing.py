@@ -113,12 +113,19 @@ def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """All texts in `value`, each with the name that it is under."""
     if isinstance(value, str):
         yield name, value
+    elif _number(value):
+        yield name, str(value)
     elif isinstance(value, Mapping):
         for inner, item in value.items():
+            yield "", inner
             yield from _texts(inner, item)
     elif isinstance(value, list):
         for item in value:
             yield from _texts(name, item)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _head(name: str) -> str:
@@ -127,12 +134,19 @@ def _head(name: str) -> str:
 
 
 def _within(data: dict[str, Any]) -> dict[str, Any]:
-    return {name: _concealed(name, value) for name, value in data.items() if not name.startswith(_AUTH)}
+    return {
+        _SEEN.masked(masked(name)): _concealed(name, value)
+        for name, value in data.items()
+        if not name.startswith(_AUTH)
+    }
 
 
 def _concealed(name: str, value: Any) -> Any:
     if isinstance(value, str):
         return _text(name, value)
+    if _number(value):  # a card, or a password of digits
+        told = _text(name, str(value))
+        return value if told == str(value) else told
     if isinstance(value, Mapping):
         return _within(dict(value))
     if isinstance(value, list):

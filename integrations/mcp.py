@@ -62,6 +62,10 @@ class _Server(MCPServer[Any]):
         self._language: Language = language
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        known = [tool.name for tool in await self.list_tools()]
+        if name not in known:
+            own = texts(self._language, "mcp")
+            raise ToolError(own.fill("unknown", name=repr(name[:60]), tools=", ".join(known)))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

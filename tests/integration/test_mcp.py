@@ -155,6 +155,8 @@ async def test_a_bad_argument_is_told_in_the_language(memory: Memory) -> None:
     async with client(memory, language="pt") as asking:
         refused = await asking.call_tool("memory_save", {"content": {"not": "text"}})
         assert text(refused) == "content não pode ser usado como está. Esperado: um texto."
+        refused = await asking.call_tool("nothing", {})
+        assert refused.is_error and text(refused).startswith("Não há ferramenta 'nothing'; esperava-se uma")
 
 
 @pytest.mark.spec("BY-10")

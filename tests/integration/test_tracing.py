@@ -104,6 +104,8 @@ def test_what_is_concealed() -> None:
         "user_id": "",
         "key": "note:contrato senha girassol77",
         "other": "hunter2!x!",
+        "card": 4111111111111111,
+        "usage": {"input_tokens": 12345678, "4111 1111 1111 1111": True},
     }
     assert tracing.concealed(given) == {
         "senha": MARK,
@@ -113,6 +115,8 @@ def test_what_is_concealed() -> None:
         "user_id": "",
         "key": f"note:contrato senha {MARK}",
         "other": f"{MARK}!",
+        "card": MARK,
+        "usage": {"input_tokens": 12345678, MARK: True},
     }
     assert tracing.concealed({"later": "note:senha GIRASSOL77"}) == {"later": f"note:senha {MARK}"}
 
