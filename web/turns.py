@@ -54,6 +54,11 @@ class Turns:
         """Turns that wait for the one before."""
         return sum(line.waiting for line in self._lines.values())
 
+    def answering(self, user: str, chat: str) -> bool:
+        """Whether a turn of the user's chat is under way or waits."""
+        line = self._lines.get((user, chat))
+        return line is not None and (line.running is not None or line.waiting > 0)
+
     def say(self, context: Context, chat: str, text: str, *, id: str) -> AsyncGenerator[Wire, None]:
         """What comes back for a message.
 

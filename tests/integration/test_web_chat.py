@@ -66,10 +66,14 @@ async def test_stop_keeps_what_was_said(tmp_path: Path, fake_openai: FakeOpenAI)
             while b"dois" not in b"".join(heard):
                 await asyncio.sleep(0.02)
             assert await running.stop("eve", "c") is False
+            for path in ("/chats/c", "/chats/c/coming"):  # loaded anew, the page waits for the reply
+                assert 'hx-get="/chats/c/coming?since="' in (await client.get(path)).text
             while not (await client.post("/api/chats/c/stop")).json()["stopped"]:
                 await asyncio.sleep(0.02)
             answer = await turn
         assert events(answer)[-1][0] == "end"
+        came = (await client.get("/chats/c/coming")).text
+        assert "Conte até cinco" in came and "um dois" in came and "coming?" not in came
         kept = await app.state.serving.resources.services.memory.conversation("ana", "c")
         (reply,) = kept[-1].variants
         assert reply.cut and "dois" in reply.messages[-1].text

@@ -6,7 +6,6 @@ from fastapi import Form, Query, Response
 from fastapi.responses import HTMLResponse
 
 from thoughtcycle.graph.forgetting import delete_chat
-from thoughtcycle.graph.resources import Resources
 from thoughtcycle.memory.ids import new_id
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.rules import RuleMind
@@ -15,6 +14,7 @@ from thoughtcycle.web.dependencies import Chat, Engine, Server
 from thoughtcycle.web.pages.exchanges import ListedChat, exchanges, given, listed_chats, steps_done
 from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages
+from thoughtcycle.web.serving import Serving
 
 router = pages()
 
@@ -27,7 +27,7 @@ EXCHANGES = 15
 @router.get("/")
 async def new(reader: Reader, memory: Engine, server: Server) -> HTMLResponse:
     """A chat that does not exist until something is said in it."""
-    return await _chat(reader, memory, server.resources, new_id(), exists=False)
+    return await _chat(reader, memory, server, new_id(), exists=False)
 
 
 @router.get("/chats")
@@ -42,12 +42,10 @@ async def chats(
 async def chat(reader: Reader, chat: Chat, memory: Engine, server: Server) -> HTMLResponse:
     """A chat with its last messages."""
     exists = await memory.chat(reader.user, chat) is not None
-    return await _chat(reader, memory, server.resources, chat, exists=exists)
+    return await _chat(reader, memory, server, chat, exists=exists)
 
 
-async def _chat(
-    reader: Page, memory: Memory, resources: Resources, chat: str, *, exists: bool
-) -> HTMLResponse:
+async def _chat(reader: Page, memory: Memory, server: Serving, chat: str, *, exists: bool) -> HTMLResponse:
     """The page; only a chat in which something was said is read, because reading one claims it."""
     cycles = await memory.conversation(reader.user, chat, limit=EXCHANGES) if exists else []
     return reader.html(
@@ -57,8 +55,26 @@ async def _chat(
         exists=exists,
         exchanges=exchanges(cycles),
         before=cycles[0].parent if len(cycles) == EXCHANGES else None,
-        rules=isinstance(resources.services.mind, RuleMind),
+        coming=server.turns.answering(reader.user, chat),
+        since=cycles[-1].id if cycles else "",
+        rules=isinstance(server.resources.services.mind, RuleMind),
     )
+
+
+@router.get("/chats/{chat}/coming")
+async def coming(
+    reader: Reader,
+    chat: Chat,
+    memory: Engine,
+    server: Server,
+    since: Annotated[str, Query(max_length=200)] = "",
+) -> HTMLResponse:
+    """What came behind the cycle `since`, once the reply is there that was under way before."""
+    if server.turns.answering(reader.user, chat):
+        return reader.html("parts/coming.html", current=chat, since=since)
+    cycles = await memory.conversation(reader.user, chat, limit=EXCHANGES)
+    known = next((place for place, one in enumerate(cycles) if one.id == since), -1)
+    return reader.html("parts/came.html", current=chat, exchanges=exchanges(cycles[known + 1 :]))
 
 
 @router.get("/chats/{chat}/older")

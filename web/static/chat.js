@@ -102,11 +102,12 @@ function busy(now) {
 }
 
 // Asks, and shows what comes into `exchange`; `begin` is called once the first of it is there.
-// Tells whether anything came.
+// Tells whether the message arrived.
 async function turn(exchange, path, body, begin = () => {}) {
   busy(true);
   stopped = false;
   let begun = false;
+  let kept = false;
   try {
     const headers = {
       "content-type": "application/json",
@@ -118,10 +119,11 @@ async function turn(exchange, path, body, begin = () => {}) {
     if (!answer.ok) throw new Error(await reasonOf(answer));
     for await (const { name, data } of events(answer)) {
       const follow = atEnd();
-      if (name === "failure") failed(exchange, data.message);
-      else if (name === "message") {
-        if (!begun) begin();
-        begun = true;
+      if (name === "failure") {
+        failed(exchange, data.message);
+        kept = data.code === "turn_kept"; // it waits for the database
+      } else if (name === "message") {
+        if (!begun) begun = begins(begin);
         shown(exchange, data);
       }
       if (follow) toEnd();
@@ -133,17 +135,23 @@ async function turn(exchange, path, body, begin = () => {}) {
   if (stopped) exchange.append(note("soft cut", composer.dataset.stopped));
   document.querySelector("#announce").textContent = exchange.querySelector(".replies").textContent.trim();
   busy(false);
-  after();
-  return begun;
+  if (begun) after();
+  return begun || kept;
+}
+
+// From now on the chat has an address: who leaves or loads it anew comes back to it.
+function begins(begin) {
+  begin();
+  if (!manner().incognito) history.replaceState(null, "", `/chats/${encodeURIComponent(chat)}`);
+  return true;
 }
 
 function after() {
   if (incognito) incognito.disabled = true;
   const kept = !manner().incognito;
-  const ask = window.htmx.ajax;
+  const ask = (...asked) => window.htmx.ajax(...asked).catch(() => {}); // page.js tells of what does not come
   ask("GET", `/chats/${encodeURIComponent(chat)}/turn?incognito=${!kept}`, { target: "#turn" });
   if (!kept) return;
-  history.replaceState(null, "", `/chats/${encodeURIComponent(chat)}`);
   ask("GET", `/chats?current=${encodeURIComponent(chat)}`, { target: "#chats" });
 }
 
@@ -243,6 +251,16 @@ function editing(exchange) {
 log.addEventListener("click", (event) => {
   const button = event.target.closest(".edit");
   if (button && !running) editing(button.closest(".exchange"));
+});
+
+// What was said here while an earlier reply was under way comes from the server with that one, too.
+document.body.addEventListener("htmx:afterSwap", () => {
+  const seen = new Set();
+  for (const one of log.querySelectorAll(".exchange")) {
+    if (seen.has(one.dataset.message)) one.remove();
+    seen.add(one.dataset.message);
+  }
+  again.hidden = running || seen.size === 0;
 });
 
 toEnd();
