@@ -1,13 +1,10 @@
 """Storage in MongoDB, correct on a standalone server: every commit is decided by one atomic write."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any, TypeVar
 from weakref import WeakValueDictionary
-
-from pymongo.errors import DocumentTooLarge
 
 from thoughtcycle.memory.jobs import Job, JobState
 from thoughtcycle.memory.records import (
@@ -40,33 +37,24 @@ from thoughtcycle.memory.storage import (
 )
 from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Feed, Names, Storage, Write
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.forgetting import Epochs, Pulse
+from thoughtcycle.memory.storage.forgetting import Pulse
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.item_port import StoredItem
 from thoughtcycle.memory.storage.mongo_client import Database, connect, database_of
+from thoughtcycle.memory.storage.mongo_running import ToTheEnd
 from thoughtcycle.memory.storage.mongo_schema import migrate
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
 from thoughtcycle.memory.tombstones import Tombstone
-from thoughtcycle.prompts.errors import InputRefused
-
-T = TypeVar("T")
 
 
-class MongoStorage(Storage):
-    """Keeps everything in one database, beside the collections of whoever else uses it.
-
-    Takes an open database; belongs to one event loop. What is being written when a caller is cancelled is
-    still written to the end.
-    """
+class MongoStorage(ToTheEnd, Storage):
+    """Keeps everything in one database, beside the collections of whoever else uses it."""
 
     def __init__(self, database: Database, place: str) -> None:
-        """`place` names the database in messages."""
-        self._db = database
-        self._place = place
-        self._epochs = Epochs()
+        """As ToTheEnd."""
+        super().__init__(database, place)
         self._memories: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._transcripts: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._writing: set[asyncio.Task[Any]] = set()
 
     @classmethod
     @asynccontextmanager
@@ -367,37 +355,3 @@ class MongoStorage(Storage):
 
     async def traces(self, user: str, ids: Collection[str]) -> Mapping[str, int]:
         return await self._run(mongo_forgetting.traces(self._db, user, ids))
-
-    async def _late(self, user: str, work: Coroutine[Any, Any, T]) -> T:
-        """A write that may belong to a time before the user was forgotten: then it is refused."""
-        try:
-            self._epochs.check(user, await mongo_epochs.epoch(self._db, user))
-        except BaseException:
-            work.close()
-            raise
-        return await work
-
-    async def _write(self, work: Coroutine[Any, Any, T], turn: asyncio.Lock | None = None) -> T:
-        """Runs to the end even when the caller is cancelled; `turn` spares writers of one loop a race."""
-        task = asyncio.create_task(self._run(work if turn is None else _in_turn(turn, work)))
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
-        return await asyncio.shield(task)
-
-    async def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        with translated(self._place):
-            try:
-                return await work
-            except UnicodeEncodeError as error:
-                raise InputRefused("text_not_unicode") from error
-            except DocumentTooLarge as error:
-                raise InputRefused("too_large") from error
-
-    async def _written(self) -> None:
-        """Waits for the writes of callers that were cancelled."""
-        await asyncio.gather(*self._writing, return_exceptions=True)
-
-
-async def _in_turn(turn: asyncio.Lock, work: Coroutine[Any, Any, T]) -> T:
-    async with turn:
-        return await work

@@ -1,13 +1,12 @@
 """Storage in a SQLite file: whole transactions as functions of its connection."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar
 
 from thoughtcycle.memory.jobs import Job, JobState
 from thoughtcycle.memory.records import (
@@ -42,24 +41,23 @@ from thoughtcycle.memory.storage.forgetting import Glimpse, Pulse
 from thoughtcycle.memory.storage.health import Census, CycleState
 from thoughtcycle.memory.storage.item_port import StoredItem
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName
-from thoughtcycle.memory.storage.sqlite_thread import BUSY_SECONDS, OneThread, connect
+from thoughtcycle.memory.storage.sqlite_epochs import InEpoch
+from thoughtcycle.memory.storage.sqlite_thread import BUSY_SECONDS, connect
 from thoughtcycle.memory.storage.sqlite_watch import Watch
 from thoughtcycle.memory.storage.standing import Asked, Standing
 from thoughtcycle.memory.storage.write_turn import Connection
 from thoughtcycle.memory.tombstones import Tombstone
-from thoughtcycle.prompts.errors import NotAllowed
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class SqliteStorage(OneThread, Storage):
+class SqliteStorage(InEpoch, Storage):
     """Keeps everything in one file (WAL), beside the tables of whoever else uses that file."""
 
     def __init__(
         self, connection: Connection, watch: Watch, executor: ThreadPoolExecutor, place: str
     ) -> None:
-        """As OneThread; `watch` belongs to the event loop's thread."""
+        """As InEpoch; `watch` belongs to the event loop's thread."""
         super().__init__(connection, executor, place)
         self._watch = watch
 
@@ -366,37 +364,3 @@ class SqliteStorage(OneThread, Storage):
 
     async def traces(self, user: str, ids: Collection[str]) -> Mapping[str, int]:
         return await self._read(sqlite_forgetting.traces, user, ids)
-
-    async def _new(
-        self,
-        user: str,
-        at: datetime,
-        work: Callable[Concatenate[sqlite3.Connection, P], T],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
-        """A write with which something of the user's begins; refused if the user was forgotten after `at`."""
-
-        def begin(db: sqlite3.Connection) -> T:
-            forgotten = sqlite_forgetting.forgotten(db, user)
-            if forgotten is not None and at <= forgotten:
-                raise NotAllowed("user_forgotten")
-            self._epochs.begin(user, sqlite_forgetting.epoch(db, user))
-            return work(db, *args, **kwargs)
-
-        return await self._write(begin)
-
-    async def _late(
-        self,
-        user: str,
-        work: Callable[Concatenate[sqlite3.Connection, P], T],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
-        """A write that may belong to a time before the user was forgotten: then it is refused."""
-
-        def check(db: sqlite3.Connection) -> T:
-            self._epochs.check(user, sqlite_forgetting.epoch(db, user))
-            return work(db, *args, **kwargs)
-
-        return await self._write(check)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.forgetting import Epochs
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
 from thoughtcycle.memory.storage.wal import use_wal
 from thoughtcycle.memory.storage.write_turn import Connection
@@ -39,7 +38,6 @@ class OneThread:
         self._connection = connection
         self._executor = executor
         self._place = place
-        self._epochs = Epochs()
         self._reads: list[Reading] = []
 
     async def _read(
