@@ -4,8 +4,8 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,6 @@ from support.memories import WordEmbedder, pragma, said, step
 from support.mongo import mongodb_server, with_database
 from thoughtcycle.cli.chat import Session
 from thoughtcycle.cli.display import PipeDisplay
-from thoughtcycle.graph.checkpoints import factory
 from thoughtcycle.graph.checkpoints.factory import Saver, open_checkpointer
 from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
 from thoughtcycle.graph.erasing import bound
@@ -48,15 +47,17 @@ sys.stdin.readline()
 """
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Another process holds the file's write lock."""
+@asynccontextmanager
+async def locked(path: Path, memory: Memory) -> AsyncIterator[None]:
+    """Another process holds the file's write lock, for which `memory` does not wait long."""
     with subprocess.Popen(
         [sys.executable, "-c", LOCK, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == b"locked\n"
         try:
+            await pragma(memory, "busy_timeout = 50")
             yield
+            await pragma(memory, "busy_timeout = 60000")
         finally:
             holder.kill()
 
@@ -70,8 +71,6 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def spooled(url: str, folder: Path, limit: int = 1_000_000) -> AsyncIterator[SpooledMemory]:
     async with open_spooled(url, embeddings=WordEmbedder(), folder=folder / "spool", limit=limit) as memory:
-        if url.startswith("sqlite"):
-            await pragma(memory, "busy_timeout = 50")
         yield memory
 
 
@@ -104,7 +103,7 @@ async def test_a_locked_file_does_not_stop_the_talk(tmp_path: Path, language: st
     async with spooled(f"sqlite:///{path}", tmp_path) as memory:
         lab = lab_of(memory)
         assert "Ana" not in await lab.answer("Oi!" if language == "pt" else "Hello there!", language=language)
-        with locked(path):
+        async with locked(path, memory):
             first = await lab.answer(name, language=language)
             assert "Ana" in first and first.count(AWAY[language]) == 1
             assert AWAY[language] not in await lab.answer("Odeio coentro", language=language)
@@ -210,7 +209,7 @@ async def test_newer_words_are_not_overwritten(tmp_path: Path, monkeypatch: pyte
             "ana", [city, MemoryDraft(content="Tem um gato"), MemoryDraft(content="Joga xadrez")]
         )
         ids = [one.record.id for one in saved]
-        with locked(path):
+        async with locked(path, memory):
             for later in (
                 memory.update("ana", ids[1], content="Tem dois gatos"),
                 memory.update("ana", ids[2], content="Joga damas", key="game"),
@@ -237,7 +236,7 @@ async def test_a_full_spool_refuses_the_turn_in_one_line(tmp_path: Path) -> None
     path = tmp_path / "m.db"
     async with spooled(f"sqlite:///{path}", tmp_path, limit=100_000) as memory:
         lab = lab_of(memory)
-        with locked(path):
+        async with locked(path, memory):
             kept = 0
             for number in range(20):
                 answer = await lab.answer(f"{number} {'blá ' * 2_500}")
@@ -273,7 +272,7 @@ async def test_a_chat_that_lost_its_state_goes_on_behind_what_was_kept(tmp_path:
     async with spooled(f"sqlite:///{path}", tmp_path) as memory:
         first = await memory.open_cycle("ana", "t", said("um", "1"), parent=None, channel="cli")
         await memory.close_cycle("ana", first.id, execution="e", messages=[], steps=[])
-        with locked(path):
+        async with locked(path, memory):
             lost = await memory.open_cycle("ana", "t", said("dois", "2"), parent=first.id, channel="cli")
             await memory.save("ana", [MemoryDraft(content="Toca violão", source=Source(cycle=lost.id))])
             await memory.close_cycle("ana", lost.id, execution="e", messages=[], steps=[step()])
@@ -291,7 +290,7 @@ async def test_somebody_elses_chat_stays_theirs(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     async with spooled(f"sqlite:///{path}", tmp_path) as memory:
         await memory.claim_chat("bia", "t")
-        with locked(path):
+        async with locked(path, memory):
             cycle = await memory.open_cycle("ana", "t", said("oi"), parent=None, channel="cli")
             await memory.close_cycle("ana", cycle.id, execution="e", messages=[], steps=[])
         await arrived(memory)
@@ -319,17 +318,19 @@ async def refused(chat: Session, text: str) -> str:
 
 @pytest.mark.spec("CM-8")
 async def test_with_the_checkpoints_locked_too_the_message_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(factory, "BUSY_SECONDS", 0.05)
     path = tmp_path / "m.db"
     async with session(f"sqlite:///{path}", tmp_path) as (chat, saver):
         await chat.turn("Oi", PipeDisplay())
-        with locked(path):
+        assert isinstance(chat.memory, SpooledMemory) and isinstance(saver, SqliteSaver)
+        await saver.conn.execute("PRAGMA busy_timeout = 50")
+        async with locked(path, chat.memory):
             assert "\n" not in await refused(chat, "Meu nome é Ana")
-        assert isinstance(chat.memory, SpooledMemory)
+        assert saver._patience == 50, "what it waits when the file is free again"
+        saver._patience = 60_000
+        await saver.conn.execute("PRAGMA busy_timeout = 60000")
         await arrived(chat.memory)
-        assert isinstance(saver, SqliteSaver) and saver._patience == 50
         await chat.turn("Odeio coentro", PipeDisplay())
         assert saver._patience is None
         cycles = await chat.memory.conversation("ana", chat.thread, limit=9)
@@ -365,7 +366,7 @@ async def test_what_waits_of_a_forgotten_user_does_not_arrive(tmp_path: Path) ->
     url = f"sqlite:///{path}"
     async with spooled(url, tmp_path) as memory, Memory.open(url, embeddings=None) as other:
         await memory.save("ana", [MemoryDraft(content="Vegetariano")])
-        with locked(path):
+        async with locked(path, memory):
             for user in ("ana", "bia"):
                 cycle = await memory.open_cycle(user, f"{user}s", said("oi"), parent=None, channel="cli")
                 draft = MemoryDraft(content="Toca violão", source=Source(cycle=cycle.id))
@@ -389,7 +390,7 @@ async def test_of_what_was_said_in_an_outage_nothing_is_learned_while_paused(
     monkeypatch.setattr(outage, "FIRST_DELAY", 60)
     async with spooled(f"sqlite:///{path}", tmp_path) as memory:
         await memory.change_settings("ana", paused=paused)
-        with locked(path):
+        async with locked(path, memory):
             cycle = await memory.open_cycle("ana", "t", said("um", "1"), parent=None, channel="cli")
             await memory.close_cycle("ana", cycle.id, execution="e", messages=[], steps=[])
         assert await memory._try()

@@ -145,8 +145,8 @@ async def test_a_file_without_write_permission_is_told(path: Path) -> None:
     folders = [folder for folder in folders if str(folder).count("/") > 1]
     modes = {folder: folder.stat().st_mode for folder in folders}
     try:
-        for folder in folders:
-            folder.chmod(0o555)
+        for folder in folders:  # others, whose files lie beside it, may write there meanwhile
+            folder.chmod(0o555 if folder == path.parent else folder.stat().st_mode | 0o055)
         command = [sys.executable, "-c", READ_ONLY, f"sqlite:///{path}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     finally:
