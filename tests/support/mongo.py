@@ -32,17 +32,21 @@ def mongodb_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 if made.startswith(name):
                     client.drop_database(made)
     else:
-        with mongodb_server(tmp_path_factory.mktemp("mongodb")) as url:
+        with mongodb_server(tmp_path_factory.mktemp("mongodb"), lasting=False) as url:
             yield with_database(url, name)
 
 
 @contextmanager
-def mongodb_server(folder: Path, port: int | None = None) -> Iterator[str]:
-    """Runs a server of our own, with its files in `folder`; stopped and reaped on leaving."""
+def mongodb_server(folder: Path, port: int | None = None, *, lasting: bool = True) -> Iterator[str]:
+    """Runs a server of our own, with its files in `folder`; stopped and reaped on leaving.
+
+    Its data outlast it where they are `lasting`: one that is never started again is quicker without a disk.
+    """
     port = port or _free_port()
     command = [sys.executable, "-m", "nx_27017.nx_27017", "--host", "127.0.0.1", "--port", str(port)]
-    for option, name in (("--data-dir", "data"), ("--pid-file", "pid"), ("--log-file", "log")):
+    for option, name in (("--pid-file", "pid"), ("--log-file", "log")):
         command += [option, str(folder / name)]
+    command += ["--data-dir", str(folder / "data") if lasting else "memory"]
     (folder / "data").mkdir(exist_ok=True)
     with (folder / "output").open("ab") as output:
         server = subprocess.Popen(command, stdout=output, stderr=output)
