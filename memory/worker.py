@@ -87,6 +87,7 @@ class Worker:
                 except StorageFailed as failure:
                     failures += 1
                     log.warning("no jobs can be claimed: %s", failure.code)
+                _heed()
                 await self._pause(self._idle if not failures else delay(failures).total_seconds())
         finally:
             await self._stop()
@@ -102,6 +103,7 @@ class Worker:
         taken = False
         if self._look is not None and len(self._running) < self._slots:
             await self._look()
+            _heed()
         while len(self._running) < self._slots:
             job = await self._claim()
             if job is None:
@@ -158,6 +160,7 @@ class Worker:
                     break
                 try:
                     held = await self._queue.extend(held)
+                    _heed()
                 except StorageFailed as failure:  # the next renewal may still be in time
                     log.warning("job %s %s keeps its old lease: %s", job.kind, job.id, failure.code)
         except asyncio.CancelledError:
@@ -194,6 +197,13 @@ class Worker:
             task.cancel()
         if running:
             await asyncio.wait(running, timeout=STOP_SECONDS)
+
+
+def _heed() -> None:
+    """Raises CancelledError where a driver has kept one to itself: PyMongo does, now and then."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _seen(done: "asyncio.Future[Any]") -> None:

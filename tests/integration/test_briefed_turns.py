@@ -9,6 +9,7 @@ import pytest
 
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
+from support.leaping import PATIENCE
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft
 from thoughtcycle.nodes.limits import Limits
@@ -106,7 +107,8 @@ async def test_what_is_deleted_within_the_turn_leaves_its_briefing(
         assert "Zuza" not in last
 
 
-async def test_the_account_is_small_plain_json(tmp_path: Path) -> None:
+async def test_the_account_is_small_plain_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thoughtcycle.nodes.recall.WAIT_SECONDS", PATIENCE)
     async with lab(tmp_path, limits=Limits(briefing_tokens=2_000)) as cycle:
         words = [f"A receita {number} de abóbora leva ingrediente{number} e sal" for number in range(60)]
         await heard(cycle.memory, "cozinha", *words)

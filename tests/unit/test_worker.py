@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -214,6 +215,24 @@ async def test_a_stop_gives_back_what_is_under_way(
     (left,) = await queue.listing(["ana"])
     assert (left.state, left.attempts, log.lines) == ("waiting", 0, [("stubborn", "stopped")])
     assert await queue.claim(["sum"]) is not None
+
+
+@pytest.mark.parametrize("once", [True, False])
+async def test_a_stop_that_a_driver_keeps_to_itself_is_heeded(tmp_path: Path, once: bool) -> None:
+    looking = asyncio.Event()
+
+    async def look() -> None:
+        looking.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+
+    async with open_storage(f"sqlite:///{tmp_path}/m.db") as storage:
+        worker = Worker(queue_of(storage), {"sum": Kind(nothing)}, look=look)
+        task = asyncio.create_task(worker.drain() if once else worker.run())
+        await looking.wait()
+        task.cancel()
+        done, _ = await asyncio.wait({task}, timeout=PATIENCE)
+        assert done and task.cancelled()
 
 
 async def test_a_new_job_wakes_an_idle_worker(storage: Storage) -> None:
