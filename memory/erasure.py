@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,7 @@ from typing import Any
 
 from thoughtcycle.memory.matching import Tokens, key, sentences, tokens
 from thoughtcycle.memory.media import file_of
-from thoughtcycle.memory.records import MemoryRecord, as_text
+from thoughtcycle.memory.records import MemoryRecord, as_json, as_text
 from thoughtcycle.memory.words import fold, stop_words, word_forms
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
@@ -67,22 +68,20 @@ class Trace:
 
 
 class Spared:
-    """The words of texts that stay: a single one is found at once however much they say."""
+    """The words of texts that stay: found without going through all that they say."""
 
     def __init__(self) -> None:
-        self._words: set[str] = set()
-        self._texts: list[str] = []
+        self._holders: defaultdict[str, list[str]] = defaultdict(list)
 
     def add(self, text: str) -> None:
         """Adds a text as `matching.key` gives it."""
-        self._words.update(text.split())
-        self._texts.append(text)
+        for word in set(text.split()):
+            self._holders[word].append(text)
 
     def __contains__(self, words: object) -> bool:
         """Whether one of the texts has these words in a row."""
-        wanted = str(words)
-        single = wanted.split()
-        return single[0] in self._words if len(single) == 1 else any(wanted in text for text in self._texts)
+        holders = [self._holders.get(word, []) for word in str(words).split()]
+        return any(str(words) in text for text in min(holders, key=len, default=[]))
 
 
 @cache
@@ -111,8 +110,9 @@ def trace(
     `former` is what the same memory said before. `spared` holds the words (see `matching.key`) of texts
     that stay, such as the user's other memories: a value that they have too tells nobody apart.
     """
-    files = [one for one in (record, *former) if file_of(one.content) is not None]
-    records = tuple(map(_spoken, (record, *former)))
+    states = _different((record, *former))
+    files = [one for one in states if file_of(one.content) is not None]
+    records = tuple(map(_spoken, states))
     record = records[0]
     told = tuple(dict.fromkeys(text for one in records for text in _told(one) if text.strip()))
     labels = {word for one in records for text in one.bindings for word in _label_words(text)}
@@ -136,6 +136,14 @@ def trace(
         topics=topics,
         files=frozenset(sha256 for one in files if (sha256 := file_of(one.content)) is not None),
     )
+
+
+def _different(records: Iterable[MemoryRecord]) -> list[MemoryRecord]:
+    """The first of those that say the same with the same words: a journal repeats what did not change."""
+    found: dict[object, MemoryRecord] = {}
+    for one in records:
+        found.setdefault((as_json(one.content), one.bindings, one.source), one)
+    return list(found.values())
 
 
 def _spoken(record: MemoryRecord) -> MemoryRecord:
