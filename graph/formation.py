@@ -98,15 +98,15 @@ def builder(provide: Provider) -> Builder:
     return graph
 
 
-def _after_sifting(state: FormationState) -> str:
+async def _after_sifting(state: FormationState) -> str:
     return END if state["done"] else "judge"
 
 
-def _after_judging(state: FormationState) -> str:
+async def _after_judging(state: FormationState) -> str:
     return "reconcile" if state["dropped"] is None else "age"
 
 
-def _after_ageing(state: FormationState) -> str:
+async def _after_ageing(state: FormationState) -> str:
     return state["due"]
 
 

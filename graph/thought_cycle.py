@@ -83,7 +83,8 @@ def builder(provide: Provider, *, actions: Registry | None = None, context: Cont
     return graph
 
 
-def _next(state: State) -> str:
+async def _next(state: State) -> str:
+    """Async, as the routes of formation are, because LangGraph calls a plain function on another thread."""
     return state["next_action"]
 
 
