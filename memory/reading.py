@@ -19,10 +19,19 @@ class Reading:
 
     async def records(self, space: str, wanted: Mapping[str, int]) -> dict[str, MemoryRecord]:
         """Documents by id, as they are now; `wanted` gives the revisions as of a moment ago."""
-        found = self._known(space, wanted)
-        if missing := [id for id in wanted if id not in found]:
-            found |= {record.id: record for record in await self._storage.records(space, missing)}
-        self._keep(space, found.values())
+        found: dict[str, MemoryRecord] = {}
+        missing: list[str] = []
+        for id, revision in wanted.items():
+            record = self._lately.get((space, id))
+            if record is not None and record.revision == revision:
+                self._lately.move_to_end((space, id))
+                found[id] = record
+            else:
+                missing.append(id)
+        if missing:
+            read = await self._storage.records(space, missing)
+            self._keep(space, read)
+            found |= {record.id: record for record in read}
         return found
 
     def changed(self, space: str, records: Iterable[MemoryRecord]) -> None:
@@ -31,10 +40,6 @@ class Reading:
             self._lately.pop((space, record.id), None)
             if record.status == "active":
                 self._keep(space, (record,))
-
-    def _known(self, space: str, wanted: Mapping[str, int]) -> dict[str, MemoryRecord]:
-        known = {id: record for id in wanted if (record := self._lately.get((space, id))) is not None}
-        return {id: record for id, record in known.items() if record.revision == wanted[id]}
 
     def _keep(self, space: str, records: Iterable[MemoryRecord]) -> None:
         for record in records:
