@@ -3,8 +3,8 @@
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 
-from langgraph.checkpoint.memory import InMemorySaver
-
+from thoughtcycle.graph.checkpoints.in_memory import BriefSaver
+from thoughtcycle.graph.checkpoints.retention import KEEP_TURNS
 from thoughtcycle.graph.thought_cycle import ThoughtCycle
 
 PER_USER = 20
@@ -19,8 +19,10 @@ Place = tuple[str, str]
 class IncognitoChats:
     """A saver for each chat, dropped with it: nobody's chat meets a state of somebody else's."""
 
-    def __init__(self, graph: ThoughtCycle) -> None:
+    def __init__(self, graph: ThoughtCycle, keep_turns: int = KEEP_TURNS) -> None:
+        """`keep_turns`: the last turns of each that can be answered anew or edited."""
         self._graph = graph
+        self._keep_turns = keep_turns
         self._kept: OrderedDict[Place, ThoughtCycle] = OrderedDict()
 
     def known(self, user: str, chat: str) -> ThoughtCycle | None:
@@ -30,11 +32,14 @@ class IncognitoChats:
     def used(self, user: str, chat: str) -> ThoughtCycle:
         """The graph for the chat's next turn. Where it is one too many, another chat's state is dropped."""
         place = (user, chat)
-        graph = self._kept.pop(place, None) or self._graph.copy({"checkpointer": InMemorySaver()})
+        graph = self._kept.pop(place, None) or self._begun()
         self._kept[place] = graph
         if (gone := surplus(self._kept)) is not None:
             del self._kept[gone]
         return graph
+
+    def _begun(self) -> ThoughtCycle:
+        return self._graph.copy({"checkpointer": BriefSaver(keep_turns=self._keep_turns)})
 
     def drop(self, user: str) -> None:
         """Keeps none of the user's."""

@@ -1,11 +1,15 @@
 """States of incognito chats in memory: bounded per user and in all, and nobody's pushes out all of another's."""
 
 from collections.abc import Sequence
+from operator import add
+from typing import Annotated, TypedDict
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import START, StateGraph
 
 from thoughtcycle.graph import incognito
+from thoughtcycle.graph.checkpoints.in_memory import BriefSaver
 from thoughtcycle.graph.incognito import IncognitoChats, Place, surplus
 from thoughtcycle.graph.thought_cycle import builder, compile_cycle
 from thoughtcycle.nodes.services import Services, lent
@@ -59,6 +63,30 @@ def test_a_users_many_chats_push_out_their_own_only(chats: IncognitoChats) -> No
 def test_a_chat_has_a_state_of_its_own_until_it_is_dropped(chats: IncognitoChats) -> None:
     first, same, other = chats.used("ana", "1"), chats.used("ana", "1"), chats.used("bia", "1")
     assert first is same and first is not other
-    assert isinstance(first.checkpointer, InMemorySaver) and first.checkpointer is not other.checkpointer
+    assert isinstance(first.checkpointer, BriefSaver) and first.checkpointer is not other.checkpointer
     chats.drop("ana")
     assert chats.known("ana", "1") is None and chats.known("bia", "1") is other
+
+
+class Talk(TypedDict):
+    said: Annotated[list[str], add]
+    answered: int
+
+
+async def test_a_long_chat_keeps_its_last_turns_only() -> None:
+    graph = StateGraph(Talk)
+    graph.add_node("answer", lambda state: {"said": [f"re: {state['said'][-1]}"], "answered": 1})
+    graph.add_edge(START, "answer")
+    saver = BriefSaver(keep_turns=2)
+    talk = graph.compile(checkpointer=saver)
+    place: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    sizes = []
+    for number in range(9):
+        found = await talk.ainvoke({"said": [str(number)], "answered": 0}, place)
+        sizes.append((len(saver.storage["t"][""]), len(saver.writes), len(saver.blobs)))
+    assert len(found["said"]) == 18 and len(set(sizes[3:])) == 1
+    states = [state async for state in talk.aget_state_history(place)]
+    begun = [state for state in states if state.next == (START,)]
+    assert [len(state.values["said"]) for state in begun] == [16, 14]
+    again = await talk.ainvoke(None, begun[1].config)
+    assert again["said"][14:] == ["7", "re: 7"]
