@@ -338,7 +338,7 @@ class _Reading:
         )
 
     def _replaces(self) -> str:
-        if "moves" in self.rule.flags or (self.rule.topic == "date" and "{y}" in self.rule.content):
+        if "moves" in self.rule.flags or (self.rule.key.startswith("date:") and "{y}" in self.rule.content):
             return undated(self._text("x"), self.language, self.now)
         return self._text("kin") or self._text("pet") if "renames" in self.rule.flags else ""
 

@@ -9,14 +9,14 @@ from thoughtcycle.mind.language import values
 from thoughtcycle.mind.language.clauses import Message, Sentence, parse, strip_lead
 from thoughtcycle.mind.language.dates import annotate
 from thoughtcycle.mind.language.facts import Fact, told
-from thoughtcycle.mind.language.fold import Folded
+from thoughtcycle.mind.language.fold import Folded, fold
 from thoughtcycle.mind.language.patterns import compiled
 from thoughtcycle.mind.language.topics import (
     EVERYTHING,
     About,
     about,
+    answered_by,
     fallback,
-    kept_under,
     topic_bindings,
     topic_context,
 )
@@ -46,7 +46,7 @@ def _of_facts(facts: tuple[Fact, ...], language: Language) -> About:
     for fact in facts:
         kind = fact.key.partition(":")[0]
         context = fact.bindings[-1] if kind in ("taste", "allergy", "family", "pet") and fact.bindings else ""
-        keys = kept_under(fact.key)
+        keys = answered_by(fact.key)
         total += About((context or topic_context(fact.topic, language),), keys, keys)
     return total
 
@@ -175,6 +175,11 @@ def _own(message: Message, begin: int, until: int, language: Language, now: date
 def _with_spouses(wanted: About) -> About:
     """Who asks whether they are married is answered by a spouse as well."""
     return wanted + About((), _SPOUSES, _SPOUSES) if "marital" in wanted.keys else wanted
+
+
+def speaks_of_self(question: str, language: Language) -> bool:
+    """Whether a question has a word for the one who asks ("my", "I")."""
+    return compiled(_data(language)["self"], language).search(fold(question, language).text) is not None
 
 
 def _of_thing(message: Message, begin: int, until: int, language: Language) -> About | None:

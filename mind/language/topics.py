@@ -161,7 +161,10 @@ def _favorite(folded: Folded, start: int, end: int, language: Language) -> tuple
 def _of_table(folded: Folded, start: int, end: int, language: Language) -> About | None:
     """Somebody of the family or a pet: "minha irmã", "meu gato"."""
     found = _somebody(folded, start, end, language)
-    return About((folded.original(*found[0]).lower(),), found[1], found[1]) if found else None
+    if found is None:
+        return None
+    keys = tuple(dict.fromkeys(key for each in found[1] for key in answered_by(each)))
+    return About((folded.original(*found[0]).lower(),), keys, keys)
 
 
 def _somebody(
@@ -185,6 +188,14 @@ def kept_under(key: str) -> tuple[str, ...]:
         return (key,)
     near = [other for group in _CLOSE_KIN if name in group for other in group if other != name]
     return (key, *(f"family:{other}" for other in near if _includes(name, other)))
+
+
+def answered_by(key: str) -> tuple[str, ...]:
+    """The keys that answer a question about `key`: a daughter may have been told as one of the children."""
+    collective = (
+        f"family:{group[-1]}" for group in _CLOSE_KIN if key in (f"family:{each}" for each in group)
+    )
+    return tuple(dict.fromkeys((*kept_under(key), *collective)))
 
 
 def _includes(name: str, other: str) -> bool:

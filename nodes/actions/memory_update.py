@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from thoughtcycle.memory.records import MemoryRecord, as_text
+from thoughtcycle.memory.records import MemoryRecord, Recalled, as_text
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.memory_save import Binding, Content, said, usable
@@ -40,11 +40,16 @@ def items_by_rules(view: View) -> list[UpdateItem]:
     items = [_as_item(change) for change in changes(view)]
     new = {fact.key for fact in told.facts}
     for memory in view.recalled:
-        denied = [each for each in told.retractions if has_key(memory, (each.key,))]
+        denied = [each for each in told.retractions if _denies(each.key, memory)]
         if denied and memory["key"] not in new:
             content = MemoryUpdate().say(view.language, "rules.no_longer", memory=memory["content"])
             items.append(KnownUpdate(id=memory["id"], content=content, words=denied[0].words))
     return list(items)
+
+
+def _denies(key: str, memory: Recalled) -> bool:
+    """Whether a memory is under a key that is taken back or says more of it ("badminton on Sundays")."""
+    return has_key(memory, (key,)) or (":" in key and (memory["key"] or "").startswith(f"{key} "))
 
 
 def _as_item(change: Change) -> KnownUpdate:

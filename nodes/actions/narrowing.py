@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 
 from thoughtcycle.memory.records import Recalled
 from thoughtcycle.memory.words import terms
+from thoughtcycle.mind.language.requests import speaks_of_self
 from thoughtcycle.mind.language.statements import statement
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
 
@@ -21,7 +22,7 @@ def narrowed(
 
     `keys`: those that answer the question.
     """
-    named = _of_named(question, memories)
+    named = _of_named(question, memories, language)
     return _lasting(_of_attitude(question, named, language, pastime="hobby" in keys))
 
 
@@ -33,10 +34,11 @@ def _lasting(memories: Sequence[Recalled]) -> list[Recalled]:
     return [memory for memory in memories if not memory["content"].startswith(ended)] or list(memories)
 
 
-def _of_named(question: str, memories: Sequence[Recalled]) -> list[Recalled]:
+def _of_named(question: str, memories: Sequence[Recalled], language: Language) -> list[Recalled]:
+    """Those of the people named; what only others are asked for is not answered by the user's own."""
     names = {form for name in _NAME.findall(question) for term in terms(name) for form in term}
     naming = [memory for memory in memories if names & _forms(memory)]
-    return naming or list(memories)
+    return naming if naming or (names and not speaks_of_self(question, language)) else list(memories)
 
 
 def _forms(memory: Recalled) -> set[str]:

@@ -33,7 +33,7 @@ NOW = datetime(2026, 11, 21, 10, 0)
         ("do I like cilantro?", ("cilantro",), ("taste:cilantro",)),
         ("eu sou vegetariano?", ("alimentação",), ("diet",)),
         ("qual a minha cor favorita?", ("cor favorita",), ("favorite:color",)),
-        ("como se chama minha irmã?", ("irmã",), ("family:sister",)),
+        ("como se chama minha irmã?", ("irmã",), ("family:sister", "family:siblings")),
         ("o que você sabe sobre a Clara?", ("Clara",), ()),
         ("when is Tom getting married?", ("Tom getting married",), ()),
         ("what's the wifi password?", ("wifi password",), ()),

@@ -31,7 +31,7 @@ JOBS = ("work", "No longer: Works at a bank"), ("work:schedule", "Works nights")
         ("do que eu gosto?", "pt", GOSTOS, ("taste",), ["Adora trilha"]),
         ("what do I dislike?", "en", TASTES[1:], ("taste",), ["Loves hiking"]),
         ("when is Anika's birthday?", "en", PEOPLE, (), ["Daughter Anika: 3 March"]),
-        ("when is Bob's birthday?", "en", PEOPLE, (), ["Birthday: May 5th", "Daughter Anika: 3 March"]),
+        ("when is Bob's birthday?", "en", PEOPLE, (), []),
         ("where do I work?", "en", JOBS, ("work",), ["Works nights"]),
         ("where do I work?", "en", JOBS[:1], ("work",), ["No longer: Works at a bank"]),
     ],
@@ -61,6 +61,11 @@ DIALOGUES: dict[Language, tuple[tuple[str, str], ...]] = {
         ("what are my hobbies?", "hiking"),
         ("actually, the trip is in August", "going to lisbon: in august"),
         ("when is my trip?", "know this: going to lisbon: in august."),
+        ("we're flying on the 22nd instead", "going to lisbon: on the 22nd"),
+        ("when is my flight?", "lisbon: on the 22nd"),
+        ("I play badminton on Wednesdays", "plays badminton on wednesdays"),
+        ("I don't play badminton anymore", "no longer: plays badminton"),
+        ("where does Lorna live?", "can you tell me"),
     ),
     "pt": (
         ("minha chefe é a Linda Prado", "chefe: linda prado"),
@@ -69,6 +74,8 @@ DIALOGUES: dict[Language, tuple[tuple[str, str], ...]] = {
         ("quem é minha chefe?", "linda prado"),
         ("eu tenho bicho de estimação?", "biscoito"),
         ("como se chama meu marido?", "tiago"),
+        ("dirijo um Gol", "dirige um gol"),
+        ("vendi meu carro", "não mais: dirige um gol"),
     ),
 }
 
