@@ -19,6 +19,7 @@ from thoughtcycle.memory import outage
 from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.outage import SpooledMemory
 from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.prompts.loader import texts
 from thoughtcycle.web.app import create_app
 
 SAY = ("messages", {"message": "Meu nome é Ana", "id": "lost"})
@@ -98,6 +99,11 @@ async def test_with_the_database_away_the_message_is_kept(
     async with talking(tmp_path) as (client, _, memory):
         with locked(tmp_path):
             await kept(client, *turn)
+            with pytest.MonkeyPatch.context() as away:
+                away.setattr(SpooledMemory, "unreadable", True)
+                for path in ("/", "/chats/c"):  # where one can go on talking
+                    page = await client.get(path)
+                    assert page.status_code == 200 and texts("en", "page")["away"] in page.text
         assert (await goes_on(client, memory))[0] == "Oi"
 
 

@@ -8,8 +8,9 @@ from fastapi.responses import HTMLResponse
 from thoughtcycle.graph.forgetting import delete_chat
 from thoughtcycle.memory.ids import new_id
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.records import Cycle
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
 from thoughtcycle.web.dependencies import Chat, Engine, Server
 from thoughtcycle.web.pages.exchanges import ListedChat, exchanges, given, listed_chats, steps_done
 from thoughtcycle.web.pages.rendering import Page, Reader
@@ -41,18 +42,34 @@ async def chats(
 @router.get("/chats/{chat}")
 async def chat(reader: Reader, chat: Chat, memory: Engine, server: Server) -> HTMLResponse:
     """A chat with its last messages."""
-    exists = await memory.chat(reader.user, chat) is not None
-    return await _chat(reader, memory, server, chat, exists=exists)
+    return await _chat(reader, memory, server, chat, exists=None)
 
 
-async def _chat(reader: Page, memory: Memory, server: Serving, chat: str, *, exists: bool) -> HTMLResponse:
-    """The page; only a chat in which something was said is read, because reading one claims it."""
-    cycles = await memory.conversation(reader.user, chat, limit=EXCHANGES) if exists else []
+async def _chat(
+    reader: Page, memory: Memory, server: Serving, chat: str, *, exists: bool | None
+) -> HTMLResponse:
+    """The page; only a chat in which something was said is read, because reading one claims it.
+
+    While the database is away it tells so, and takes messages that wait for it.
+    """
+    known: list[ListedChat] = []
+    cycles: list[Cycle] = []
+    away = memory.unreadable
+    try:
+        if not away:
+            known = await listed(reader, memory)
+            exists = await memory.chat(reader.user, chat) is not None if exists is None else exists
+            cycles = await memory.conversation(reader.user, chat, limit=EXCHANGES) if exists else []
+    except StorageFailed as failure:
+        if not memory.lost(failure):
+            raise
+        away = True
     return reader.html(
         "chat.html",
-        chats=await listed(reader, memory),
+        chats=known,
         current=chat,
-        exists=exists,
+        exists=bool(exists) and not away,
+        away=away,
         exchanges=exchanges(cycles),
         before=cycles[0].parent if len(cycles) == EXCHANGES else None,
         coming=server.turns.answering(reader.user, chat),

@@ -131,12 +131,13 @@ class Page:
 
 async def page(request: Request, user: Owner, memory: Engine, server: Server) -> Page:
     """The page as this user reads it; while the database is away, as the request says."""
+    stored = UserSettings(user=user)
     try:
-        stored = await memory.settings(user)
+        if not memory.unreadable:
+            stored = await memory.settings(user)
     except StorageFailed as failure:
         if not memory.lost(failure):
             raise
-        stored = UserSettings(user=user)
     zone = ZoneInfo(stored.time_zone) if stored.time_zone else _zone_of(request, server.settings.time_zone)
     language = stored.language or language_of(request)
     made = Page(request, user, language, zone, bool(stored.time_zone), server.settings.auth.on)

@@ -53,7 +53,10 @@ def as_page(request: Request, told: Failure, status: int) -> Response:
     """A failure as a page of its own, with the way back to where a form was sent from."""
     place = request.url.path if request.method == "POST" else "/"
     back = {"/settings": "/settings", "/account/forget": "/account"}.get(place, "/")
-    return page_of(request).html("failure.html", status=status, message=told.message, back=back)
+    again = (
+        str(request.url.replace(scheme="", netloc="")) if request.method == "GET" and status >= 429 else ""
+    )
+    return page_of(request).html("failure.html", status=status, message=told.message, back=back, again=again)
 
 
 def to_login(request: Request, refusal: NotAuthenticated) -> Response:
