@@ -1,5 +1,6 @@
 """Items: what apps keep by key beside a user's memories, in a space of its own, and when one runs out."""
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from itertools import chain, islice
@@ -74,6 +75,7 @@ class Items(Erasing, Tending):
                 fitting = [item for item in items if test is None or test(item.content)]
                 out = set(looked).difference(item.id for item in fitting) | await self.passing(user, fitting)
                 found += [id for id in some if id not in out]
+                await asyncio.sleep(0)  # of very many items, other callers have their turn between two pages
         return found[:limit]
 
     async def likeliest(self, user: str, query: str, *, tag: str | None, limit: int) -> dict[str, float]:

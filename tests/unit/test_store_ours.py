@@ -59,6 +59,8 @@ async def test_items_of_one_owner_are_nowhere_in_anothers(memory: Memory) -> Non
     assert [item.value["text"] for item in await store.asearch(("bia",), query="segredo quimera")] == [
         "outra coisa"
     ]
+    assert await store.asearch(("bia",), filter={"text": "segredo quimera"}) == []
+    assert len(await store.asearch(("ana",), filter={"text": {"$ne": "outra coisa"}})) == 1
     assert await store.alist_namespaces(prefix=("bia",)) == [("bia", "facts")]
     assert await store.aget(("bia", "ana"), "k") is None
     assert await store.ahistory(("bia", "facts"), "k") == []
