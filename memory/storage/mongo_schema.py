@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
+from pymongo import IndexModel
 from pymongo.errors import DuplicateKeyError
 
 from thoughtcycle.memory.storage.mongo_client import Database
@@ -73,15 +75,19 @@ async def migrate(db: Database, place: str) -> None:
     Raises StorageFailed('schema_newer') when a newer program wrote the database.
     """
     for number in range(await _version(db, place) + 1, len(MIGRATIONS) + 1):
-        for index in MIGRATIONS[number - 1]:
-            options: dict[str, Any] = {"unique": True} if index.unique else {}
-            if index.only is not None:
-                options["partialFilterExpression"] = index.only
-            await db[index.collection].create_index([(field, 1) for field in index.fields], **options)
+        for collection, indexes in groupby(MIGRATIONS[number - 1], lambda index: index.collection):
+            await db[collection].create_indexes([_model(index) for index in indexes])
         try:
             await db.schema_versions.insert_one({"_id": number})
         except DuplicateKeyError:
             continue  # another process did the same meanwhile
+
+
+def _model(index: Index) -> IndexModel:
+    options: dict[str, Any] = {"unique": True} if index.unique else {}
+    if index.only is not None:
+        options["partialFilterExpression"] = index.only
+    return IndexModel([(field, 1) for field in index.fields], **options)
 
 
 async def _version(db: Database, place: str) -> int:

@@ -71,7 +71,7 @@ async def test_killed_before_any_command_an_erasure_is_completed(
 ) -> None:
     monkeypatch.setattr(mongo_ledger, "HELP_SECONDS", 0.01)
     url = new_database(mongodb_url)
-    runs = runs_of(url, 2)
+    runs = runs_of(url, 3)
     assert len(runs) >= 10
     outcomes = [await survived(f"{url}_{victim}", victim) for victim in runs]
     assert outcomes == sorted(outcomes)

@@ -18,7 +18,7 @@ from thoughtcycle.memory.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.storage import mongo_ledger
 
-SAMPLE = int(os.environ.get("TORTURE_SAMPLE", "3"))
+SAMPLE = int(os.environ.get("TORTURE_SAMPLE", "2"))
 """Writes before which a run is killed, of each kind of work and database; 0: each."""
 LATER = timedelta(minutes=2)
 """After that the lease of whoever died has run out."""
