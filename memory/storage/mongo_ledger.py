@@ -22,7 +22,7 @@ from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
 from thoughtcycle.prompts.errors import StorageFailed
 
-BUSY_SECONDS = 10.0
+BUSY_SECONDS = 30.0
 """How long a writer tries to get its turn."""
 HELP_SECONDS = 0.5
 """How long a commit may take before others carry it out too."""
