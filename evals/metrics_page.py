@@ -9,7 +9,7 @@ from thoughtcycle.evals.page import POLICY, STYLE
 from thoughtcycle.prompts.forms import number
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
-_LABELS, _BARS, _VALUES, _ROW = 230, 200, 80, 24
+_LABELS, _BARS, _VALUES, _ROW = 230, 200, 100, 24
 """Sizes of a plot, in units of its view box."""
 
 _MORE = "td:last-child { text-align: left; } tbody tr:last-child > * { font-weight: 400; }"
