@@ -53,12 +53,14 @@ class Overview(Chats, Transcript):
     async def _recent(self, user: str, chats: Sequence[Chat]) -> dict[str, list[Cycle]]:
         """The last exchanges of each chat, oldest first."""
         found: dict[str, list[Cycle]] = {chat.id: [] for chat in chats}
-        ends = [chat.tip for chat in chats]
+        ends = {chat.id: chat.tip for chat in chats}
         for _ in range(WINDOW):
-            cycles = await self.cycles(user, [end for end in ends if end is not None])
-            for cycle in cycles:
-                found[cycle.chat].insert(0, cycle)
-            ends = [cycle.parent for cycle in cycles]
+            cycles = {cycle.id: cycle for cycle in await self.cycles(user, [*filter(None, ends.values())])}
+            own = {chat: cycles[end] for chat, end in ends.items() if end in cycles}
+            own = {chat: cycle for chat, cycle in own.items() if cycle.chat == chat}  # not where it began
+            for chat, cycle in own.items():
+                found[chat].insert(0, cycle)
+            ends = {chat: cycle.parent for chat, cycle in own.items()}
         return found
 
 

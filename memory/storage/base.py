@@ -1,7 +1,7 @@
 """The port to a database: what the memory asks of it, in the memory's own terms."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -169,6 +169,16 @@ class Walk:
             self.closed.append(cycle)
         if len(self.closed) < self._limit and cycle.parent not in self._seen:
             self.next = cycle.parent
+
+
+def links_of(rows: Iterable[tuple[str, str | None, str]]) -> dict[str, str | None]:
+    """What `Storage.links` gives, of rows of cycle, parent and chat."""
+    known = list(rows)
+    chats = {cycle: chat for cycle, _, chat in known}
+    return {
+        cycle: None if parent is not None and chats.get(parent, chat) != chat else parent
+        for cycle, parent, chat in known
+    }
 
 
 class Storage(
@@ -368,7 +378,7 @@ class Storage(
 
     @abstractmethod
     async def links(self, user: str, chats: Collection[str]) -> dict[str, str | None]:
-        """Cycle → parent, for all cycles of these chats."""
+        """Cycle → parent, for all cycles of these chats; no parent that is of another of them."""
 
     @abstractmethod
     async def cycle_feed(self, user: str, after: int, *, model: str | None) -> CycleFeed:

@@ -11,7 +11,7 @@ from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base import Amended, Conflict, CycleFeed, Walk, same_words
+from thoughtcycle.memory.storage.base import Amended, Conflict, CycleFeed, Walk, links_of, same_words
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
 from thoughtcycle.memory.storage.mongo_epochs import refuse_late
@@ -166,8 +166,10 @@ async def links(db: Database, user: str, chats: Collection[str]) -> dict[str, st
     """See Storage.links."""
     await TRANSCRIPTS.settled(db, user)
     query, within = {"user_id": escaped(user)}, list(map(escaped, chats))
-    found = find_in(db.cycles, query, "chat_id", within, {"parent": 1})
-    return {unescaped(cycle["_id"]): unescaped(cycle["parent"]) async for cycle in found}
+    found = find_in(db.cycles, query, "chat_id", within, {"parent": 1, "chat_id": 1})
+    return links_of(
+        [(unescaped(one["_id"]), unescaped(one["parent"]), one["chat_id"]) async for one in found]
+    )
 
 
 async def cycle_feed(db: Database, user: str, after: int, model: str | None) -> CycleFeed:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Walk, same_words
+from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Walk, links_of, same_words
 from thoughtcycle.memory.storage.sqlite_memories import forgotten
 
 _CHUNK = 500
@@ -152,7 +152,7 @@ def open_cycles(
 
 def links(db: sqlite3.Connection, user: str, chats: Collection[str]) -> dict[str, str | None]:
     """See Storage.links."""
-    return dict(_where_in(db, "SELECT id, parent FROM cycles WHERE user = ? AND chat", chats, user))
+    return links_of(_where_in(db, "SELECT id, parent, chat FROM cycles WHERE user = ? AND chat", chats, user))
 
 
 def cycle_feed(db: sqlite3.Connection, user: str, after: int, model: str | None) -> CycleFeed:

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Collection, Sequence
 
+from thoughtcycle.memory.erasure import common_words
 from thoughtcycle.memory.records import Recalled
-from thoughtcycle.memory.words import terms
+from thoughtcycle.memory.words import fold, terms
 from thoughtcycle.mind.language.requests import speaks_of_self
 from thoughtcycle.mind.language.statements import statement
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
 
 _NAME = re.compile(r"(?<![.!?:;]\s)(?<=\s)[A-ZÀ-Ý][\w-]+")
 """A word written as a name: it does not begin the sentence."""
+_ADDRESSED = re.compile(r"^(?:\w+ )?[A-ZÀ-Ý][\w-]+, |, [A-ZÀ-Ý][\w-]+(?=\W*$)")
+"""Who is spoken to: "Hey Sofia, when is the trip?"."""
 _LIKINGS = ("taste", "preference", "favorite")
 """Beginnings of the keys under which likes and dislikes stand side by side."""
 
@@ -36,7 +39,9 @@ def _lasting(memories: Sequence[Recalled]) -> list[Recalled]:
 
 def _of_named(question: str, memories: Sequence[Recalled], language: Language) -> list[Recalled]:
     """Those of the people named; what only others are asked for is not answered by the user's own."""
-    names = {form for name in _NAME.findall(question) for term in terms(name) for form in term}
+    found = _NAME.findall(_ADDRESSED.sub("", question)) if question != question.upper() else []
+    named = [name for name in found if fold(name) not in common_words()]  # "March" is nobody
+    names = {form for name in named for term in terms(name) for form in term}
     naming = [memory for memory in memories if names & _forms(memory)]
     return naming if naming or (names and not speaks_of_self(question, language)) else list(memories)
 

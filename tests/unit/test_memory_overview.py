@@ -53,6 +53,17 @@ async def test_only_the_users_own_chats_in_which_something_was_answered(memory: 
             await memory.kept_chat(user, chat)
 
 
+async def test_a_chat_that_goes_on_from_another_has_its_own_exchanges_only(memory: Memory) -> None:
+    first = await talk(memory)
+    cycle = await memory.open_cycle("ana", "copy", said("oi"), parent=first.id, channel="cli")
+    await memory.close_cycle("ana", cycle.id, execution="copy", messages=[], steps=[])
+    copied = await memory.kept_chat("ana", "copy")
+    assert [one.id for one in copied.recent] == [cycle.id]
+    recent = {kept.chat.id: [one.id for one in kept.recent] for kept in await memory.kept_chats("ana")}
+    assert recent == {"chat": [first.id], "copy": [cycle.id]}
+    assert [one.cycles for one in await memory.chats("ana")] == [1, 1] and copied.chat.cycles == 1
+
+
 async def test_a_broken_memory_counts_as_none_in_a_list(memory: Memory) -> None:
     cycle = await talk(memory)
     await memory._storage.put_sheet("ana", ("conversation", "chat"), "{}", before=0, at=START)

@@ -17,6 +17,7 @@ def memory(content: str, key: str) -> Recalled:
 TASTES = ("taste:mushroom", "Hates mushrooms"), ("taste:hiking", "Loves hiking")
 GOSTOS = ("taste:cogumelo", "Odeia cogumelo"), ("taste:trilha", "Adora trilha")
 PEOPLE = ("birthday", "Birthday: May 5th"), ("family:daughter:anika:birthday", "Daughter Anika: 3 March")
+MEETING = (("date:meeting", "Meeting: tomorrow (2026-11-23)"),)
 JOBS = ("work", "No longer: Works at a bank"), ("work:schedule", "Works nights")
 
 
@@ -32,6 +33,10 @@ JOBS = ("work", "No longer: Works at a bank"), ("work:schedule", "Works nights")
         ("what do I dislike?", "en", TASTES[1:], ("taste",), ["Loves hiking"]),
         ("when is Anika's birthday?", "en", PEOPLE, (), ["Daughter Anika: 3 March"]),
         ("when is Bob's birthday?", "en", PEOPLE, (), []),
+        ("is the meeting on Monday?", "en", MEETING, ("date",), ["Meeting: tomorrow (2026-11-23)"]),
+        ("Hey Sofia, when is the meeting?", "en", MEETING, ("date",), ["Meeting: tomorrow (2026-11-23)"]),
+        ("que dia é a reunião, Sofia?", "pt", MEETING, ("date",), ["Meeting: tomorrow (2026-11-23)"]),
+        ("WHEN IS THE MEETUP", "en", MEETING, ("date",), ["Meeting: tomorrow (2026-11-23)"]),
         ("where do I work?", "en", JOBS, ("work",), ["Works nights"]),
         ("where do I work?", "en", JOBS[:1], ("work",), ["No longer: Works at a bank"]),
     ],
