@@ -36,11 +36,17 @@ Act = Callable[[Memory, str], Awaitable[object]]
 
 
 async def hide(memory: Memory, id: str) -> None:
-    await memory.hide("ana", [id])
+    await memory.hide("ana", await of_the_dog(memory, id))
 
 
 async def erase(memory: Memory, id: str) -> None:
-    await memory.erase("ana", [id])
+    await memory.erase("ana", await of_the_dog(memory, id))
+
+
+async def of_the_dog(memory: Memory, id: str) -> list[str]:
+    """The memory, and those that name her beside it by now."""
+    others = [record.id for record in await memory.list("ana") if "luna" in record.text.lower()]
+    return list(dict.fromkeys([id, *others]))
 
 
 async def forget(memory: Memory, id: str) -> None:
