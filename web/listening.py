@@ -78,13 +78,13 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """uvicorn's own raises the signal again, which would end the process before the memory is closed."""
-        loop = asyncio.get_running_loop()
-        signals = (signal.SIGINT, signal.SIGTERM)
-        for one in signals:
-            loop.add_signal_handler(one, self.handle_exit, one, None)
+        """uvicorn's own raises the signal again, which would end the process before the memory is closed.
+
+        Not by the event loop, because that of Windows knows no signals.
+        """
+        before = {one: signal.signal(one, self.handle_exit) for one in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            for one in signals:
-                loop.remove_signal_handler(one)
+            for one, handler in before.items():
+                signal.signal(one, handler)

@@ -15,6 +15,8 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>bold</b>"
 PICTURES = os.environ.get("PAGE_PICTURES")
 """Set: the pictures of README are written anew."""
 DOCS = Path(__file__).parents[2] / "docs"
+NO_ZONE = "Intl.DateTimeFormat.prototype.resolvedOptions = () => ({ timeZone: 'Etc/Unknown' })"
+"""What Chrome says where the system names no zone that it knows."""
 PATHS = ("/", "/memories", "/conversations", "/profile", "/metrics", "/jobs", "/settings", "/account")
 
 
@@ -104,6 +106,7 @@ def test_a_key_lets_in_and_the_reply_streams(browser: Browser, home: Site, model
 def test_it_speaks_portuguese(browser: Browser, home: Site) -> None:
     with tab(browser, home, "ana", locale="pt-BR") as opened:
         page = opened.page
+        page.add_init_script(NO_ZONE)
         page.goto(home.url)
         expect(page.locator("html")).to_have_attribute("lang", "pt")
         say(page, "Qual é a capital da França? (capital)")

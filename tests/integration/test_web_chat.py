@@ -79,6 +79,14 @@ async def test_stop_keeps_what_was_said(tmp_path: Path, fake_openai: FakeOpenAI)
         assert reply.cut and "dois" in reply.messages[-1].text
 
 
+@pytest.mark.spec("BY-5")
+async def test_looking_for_a_reply_takes_no_chat(tmp_path: Path) -> None:
+    app = create_app(settings(tmp_path))
+    async with serving(app) as client:
+        assert (await client.get("/chats/c/coming")).status_code == 200
+        await app.state.serving.resources.services.memory.check_chat("eve", "c")
+
+
 async def test_a_client_that_leaves_loses_nothing(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     async with serving(app) as client:

@@ -89,7 +89,8 @@ async def coming(
     """What came behind the cycle `since`, once the reply is there that was under way before."""
     if server.turns.answering(reader.user, chat):
         return reader.html("parts/coming.html", current=chat, since=since)
-    cycles = await memory.conversation(reader.user, chat, limit=EXCHANGES)
+    exists = await memory.chat(reader.user, chat) is not None  # it may be over, or incognito
+    cycles = await memory.conversation(reader.user, chat, limit=EXCHANGES) if exists else []
     known = next((place for place, one in enumerate(cycles) if one.id == since), -1)
     return reader.html("parts/came.html", current=chat, exchanges=exchanges(cycles[known + 1 :]))
 

@@ -2,6 +2,7 @@
 
 import { events } from "/static/events.js";
 import { reasonOf } from "/static/failures.js";
+import { zone } from "/static/page.js";
 
 const log = document.querySelector("#log");
 const composer = document.querySelector("#composer");
@@ -21,8 +22,7 @@ function newId() {
 
 function manner() {
   const own = "zone" in composer.dataset; // the user has set one
-  const time_zone = own ? null : (Intl.DateTimeFormat().resolvedOptions().timeZone ?? null);
-  return { incognito: Boolean(incognito?.checked), time_zone };
+  return { incognito: Boolean(incognito?.checked), time_zone: own ? null : zone };
 }
 
 // Where there is room the messages scroll by themselves, on a phone the whole page does.

@@ -3,9 +3,11 @@
 
 import { lineOf } from "/static/failures.js";
 
-const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC");
+const told = Intl.DateTimeFormat().resolvedOptions().timeZone;
+export const zone = !told || told === "Etc/Unknown" ? null : told; // so Chrome calls one that it does not know
 const secure = location.protocol === "https:" ? "; Secure" : "";
-document.cookie = `zone=${zone}; Path=/; Max-Age=31536000; SameSite=Strict${secure}`;
+const age = zone ? 31536000 : 0;
+document.cookie = `zone=${encodeURIComponent(zone)}; Path=/; Max-Age=${age}; SameSite=Strict${secure}`;
 
 document.body.addEventListener("htmx:configRequest", (event) => {
   event.detail.headers["Accept-Language"] = document.documentElement.lang;
