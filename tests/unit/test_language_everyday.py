@@ -150,6 +150,7 @@ def test_what_a_feeling_is_about(language: Language, message: str, topic: str) -
         ("pt", "Meu trabalho é estressante"),
         ("pt", "Estou com dois amigos agora"),
         ("pt", "Minha mãe vai ficar brava"),
+        ("en", "It's spelled Colour"),
         ("en", "Temperature is 30"),
         ("en", "Pizza is 30 bucks"),
         ("en", "Uber is 20 minutes late"),
