@@ -1,5 +1,6 @@
 """The HTTP API: what the command does, over HTTP, for one user and nobody else."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,16 @@ async def test_what_cannot_be_used_gets_one_line(
         answer = await client.request(method, f"/api/{path}", json=body)
         assert answer.status_code == 422, answer.text
         assert set(answer.json()) == {"code", "message"} and "\n" not in answer.json()["message"]
+
+
+async def test_a_body_that_cannot_be_read_is_told_so(tmp_path: Path) -> None:
+    compressed = {"content-type": "application/json", "content-encoding": "gzip"}
+    broken = {"content-type": "multipart/form-data; boundary=x"}
+    async with web(tmp_path) as client:
+        for path, headers in (("memories", compressed), ("memories/files", broken)):
+            answer = await client.post(f"/api/{path}", content=gzip.compress(b"{}"), headers=headers)
+            assert (answer.status_code, answer.json()["code"]) == (400, "http.400")
+            assert answer.json()["message"].startswith("The body of the request cannot be read")
 
 
 async def test_what_was_expected_is_told_in_the_language_of_the_caller(tmp_path: Path) -> None:
