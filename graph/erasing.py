@@ -53,18 +53,20 @@ def bound(memory: Memory, saver: object) -> None:
     if not hasattr(saver, "aredact"):
         return
 
-    async def masks(user: str) -> Mask:
-        try:
-            return await memory.mask(user)
-        except StorageFailed as failure:
-            if not memory.lost(failure):
-                raise
-            return NOTHING  # nothing of an old state is shown in a turn without memory
-
     ours = cast(Any, saver)
-    ours.masks = masks
+    ours.masks = lambda user: hidden_of(memory, user)
     ours.late.erased, ours.late.scrub = memory.erased_since, memory.scrub
     memory.erase_also(_Checkpoints(ours, memory))
+
+
+async def hidden_of(memory: Memory, user: str) -> Mask:
+    """The words that no state of the user's may show; none while the database is away."""
+    try:
+        return await memory.mask(user)
+    except StorageFailed as failure:
+        if not memory.lost(failure):
+            raise
+        return NOTHING  # nothing of an old state is shown in a turn without memory
 
 
 def threads_of(chat: str) -> list[str]:

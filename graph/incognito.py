@@ -1,11 +1,19 @@
 """The states of incognito chats: in this process's memory alone, so many per user and in all."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 
 from thoughtcycle.graph.checkpoints.in_memory import BriefSaver
 from thoughtcycle.graph.checkpoints.retention import KEEP_TURNS
+from thoughtcycle.graph.erasing import hidden_of
 from thoughtcycle.graph.thought_cycle import ThoughtCycle
+from thoughtcycle.memory.masking import NOTHING, Mask
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.nodes.redaction import masked_tuple
 
 PER_USER = 20
 """Incognito chats of one user whose state is kept; the one not used for longest goes first."""
@@ -16,14 +24,38 @@ Place = tuple[str, str]
 """User and chat."""
 
 
+class _Saver(BriefSaver):
+    """The states of one chat, read without the words of what its user has hidden or erased."""
+
+    def __init__(self, memory: Memory, *, keep_turns: int) -> None:
+        super().__init__(keep_turns=keep_turns)
+        self._memory = memory
+        self.erased: Mask = NOTHING
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See InMemorySaver."""
+        return await masked_tuple(await super().aget_tuple(config), self._masks)
+
+    async def alist(self, config: RunnableConfig | None, **wanted: Any) -> AsyncIterator[CheckpointTuple]:
+        """See InMemorySaver."""
+        async for one in super().alist(config, **wanted):
+            if (found := await masked_tuple(one, self._masks)) is not None:
+                yield found
+
+    async def _masks(self, user: str) -> Mask:
+        return Mask((*self.erased.traces, *(await hidden_of(self._memory, user)).traces))
+
+
 class IncognitoChats:
     """A saver for each chat, dropped with it: nobody's chat meets a state of somebody else's."""
 
-    def __init__(self, graph: ThoughtCycle, keep_turns: int = KEEP_TURNS) -> None:
+    def __init__(self, graph: ThoughtCycle, memory: Memory, keep_turns: int = KEEP_TURNS) -> None:
         """`keep_turns`: the last turns of each that can be answered anew or edited."""
         self._graph = graph
+        self._memory = memory
         self._keep_turns = keep_turns
         self._kept: OrderedDict[Place, ThoughtCycle] = OrderedDict()
+        memory.erase_also(self._erased)
 
     def known(self, user: str, chat: str) -> ThoughtCycle | None:
         """The graph that holds the chat's state; None where none is kept (any more)."""
@@ -39,7 +71,15 @@ class IncognitoChats:
         return graph
 
     def _begun(self) -> ThoughtCycle:
-        return self._graph.copy({"checkpointer": BriefSaver(keep_turns=self._keep_turns)})
+        return self._graph.copy({"checkpointer": _Saver(self._memory, keep_turns=self._keep_turns)})
+
+    async def _erased(self, user: str, chats: Sequence[str], mask: Mask) -> int:
+        """Has the user's states read without these words from now on; they go with their chat."""
+        for place, graph in self._kept.items():
+            if place[0] == user:
+                saver = cast(_Saver, graph.checkpointer)
+                saver.erased = Mask(tuple(dict.fromkeys((*saver.erased.traces, *mask.traces))))
+        return 0
 
     def drop(self, user: str) -> None:
         """Keeps none of the user's."""

@@ -35,7 +35,7 @@ class TurnRunner:
         services = replace(resources.services, single_user=None)  # whose turn it is, its context says
         graph = builder(lent(services), actions=discover(resources.settings.disabled_actions))
         self._graph = compile_cycle(graph, resources.checkpointer)
-        self._incognito = IncognitoChats(compile_cycle(graph), services.limits.keep_turns)
+        self._incognito = IncognitoChats(compile_cycle(graph), self._memory, services.limits.keep_turns)
 
     async def turn(
         self,

@@ -147,6 +147,27 @@ async def test_an_incognito_chat_leaves_nothing(tmp_path: Path) -> None:
         assert "Pedro" not in (await client.post(TALK, json={"message": "Qual é o meu nome?"})).text
 
 
+@pytest.mark.spec("BY-9", "BY-10")
+async def test_what_is_hidden_or_erased_leaves_the_state_of_an_incognito_chat(tmp_path: Path) -> None:
+    async with web(tmp_path) as client:
+        await client.post("/api/memories", json={"content": "Odeia coentro profundamente", "kind": "pref"})
+        asked = {"message": "O que eu acho de coentro?", "incognito": True}
+        assert "profundamente" in " ".join(said(await client.post(TALK, json=asked)))
+        ids = [one["id"] for one in (await client.get("/api/memories")).json()]
+
+        async def shown() -> bool:
+            panel = await client.get("/chats/c/turn", params={"incognito": True})
+            return "profundamente" in panel.text
+
+        assert await shown()
+        await client.post("/api/memories/changes/hide", json={"ids": ids})
+        assert not await shown()
+        await client.post("/api/memories/undo")
+        assert await shown()
+        await client.post("/api/memories/erase", json={"ids": ids, "confirm": True})
+        assert not await shown()
+
+
 @pytest.mark.spec("BY-4", "BY-9")
 @pytest.mark.parametrize("ending", ["api delete", "page delete", "forget", "stop of the server"])
 async def test_with_a_chat_end_the_turns_that_run_and_wait_in_it(

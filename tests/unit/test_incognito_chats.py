@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from operator import add
+from types import SimpleNamespace
 from typing import Annotated, TypedDict
 
 import pytest
@@ -42,7 +43,8 @@ def test_what_goes_where_two_each_and_four_in_all_are_kept(kept: str, gone: str 
 def chats(monkeypatch: pytest.MonkeyPatch) -> IncognitoChats:
     monkeypatch.setattr(incognito, "surplus", lambda kept: surplus(kept, per_user=3, in_all=9))
     services = Services(None, None)  # type: ignore[arg-type]
-    return IncognitoChats(compile_cycle(builder(lent(services))))
+    memory = SimpleNamespace(erase_also=lambda place: None)
+    return IncognitoChats(compile_cycle(builder(lent(services))), memory)  # type: ignore[arg-type]
 
 
 def known(chats: IncognitoChats, user: str, names: Sequence[str]) -> list[str]:
