@@ -3,11 +3,11 @@
 import asyncio
 from time import monotonic, process_time
 
-LOOK_SECONDS = 0.02
+LOOK_SECONDS = 0.03
 """How long the process is watched: about as long as a step of a turn computes."""
-BUSY = 0.5
+BUSY = 0.25
 """Share of the time watched in which a processor worked for this process; from here on it is busy."""
-PATIENCE_SECONDS = 0.5
+PATIENCE_SECONDS = 1.0
 """How long a step waits at most, so that what was said is understood on a server that is never idle, too."""
 
 

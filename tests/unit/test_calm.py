@@ -29,7 +29,7 @@ class Machine:
     ("shares", "looks"),
     [
         ([0.0], 1),
-        ([0.4], 1),
+        ([0.2], 1),
         ([1.0, 1.0, 0.1], 3),
         ([1.0], round(module.PATIENCE_SECONDS / module.LOOK_SECONDS)),
     ],
