@@ -230,6 +230,10 @@ def test_several_memories_at_once(ana: Tab, home: Site) -> None:
     expect(page.locator("#list .tag.archived")).to_have_count(2)
     page.locator("#toast").get_by_role("button", name="Undo").click()
     expect(page.locator("#list .tag.archived")).to_have_count(0)
+    page.get_by_label("Search").fill("zzzz")
+    expect(page.get_by_role("button", name="Archive")).to_be_hidden()
+    page.get_by_label("Search").fill("grows")
+    expect(page.get_by_role("button", name="Archive")).to_be_visible()
 
 
 @pytest.mark.spec("BY-5")
