@@ -48,7 +48,8 @@ class Transcript(SheetKeeping):
     ) -> Cycle:
         """The cycle of this message, stored before anything is answered; the same call gives the same cycle.
 
-        With `follow` its parent is the end of the chat's live branch, instead of `parent`. Where it leaves
+        With `follow` its parent is the end of the chat's live branch, instead of `parent`: the same call
+        gives the same cycle until that is closed, then one behind it. Where it leaves
         the live branch, the memories of the part left are hidden (`settle_branches`). What a crash left open
         in this chat is closed first, marked as cut. Raises NotAllowed('chat_of_another').
         """
