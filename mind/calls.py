@@ -5,7 +5,6 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from functools import partial
-from threading import Lock
 from typing import Any
 
 from langchain_core.caches import BaseCache
@@ -19,6 +18,7 @@ from pydantic import ConfigDict
 
 from thoughtcycle.mind.answers import ThoughtFilter
 from thoughtcycle.mind.failures import pause_after, persist, telling
+from thoughtcycle.mind.once import Once
 from thoughtcycle.mind.roles import Endpoint
 from thoughtcycle.mind.streaming import CUT, OnText, end_chunk, text_chunk
 from thoughtcycle.prompts.errors import ModelFailed
@@ -34,22 +34,12 @@ class Seat:
 
     def __init__(self, endpoint: Endpoint, build: Callable[[], BaseChatModel]) -> None:
         self.endpoint = endpoint
-        self._build = build
-        self._lock = Lock()
-        self._model: BaseChatModel | None = None
+        self._model = Once(build)
 
     async def model(self) -> BaseChatModel:
         """The model; building one reads certificates, hence off the event loop."""
-        if self._model is None:
-            with telling(self.endpoint):
-                return await asyncio.to_thread(self._ready)
-        return self._model
-
-    def _ready(self) -> BaseChatModel:
-        with self._lock:  # many may ask at once for the first time
-            if self._model is None:
-                self._model = self._build()
-            return self._model
+        with telling(self.endpoint):
+            return await self._model.ready()
 
 
 class Attempt:

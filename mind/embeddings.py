@@ -1,6 +1,5 @@
 """Embeddings with a name, chosen by the settings: of a server, a local model, hashed words, or none."""
 
-import asyncio
 from collections.abc import Callable
 from importlib.util import find_spec
 
@@ -9,6 +8,7 @@ from langchain_core.embeddings import Embeddings
 from thoughtcycle.mind.clients import Clients
 from thoughtcycle.mind.failures import persist, telling
 from thoughtcycle.mind.lexical import LexicalEmbeddings
+from thoughtcycle.mind.once import Once
 from thoughtcycle.mind.roles import LOCAL, Endpoint, ModelSettings
 from thoughtcycle.prompts.errors import InputRefused
 
@@ -29,10 +29,9 @@ class NamedEmbeddings(Embeddings):
         clients: Clients | None = None,
     ) -> None:
         self.name = name
-        self._build = build
+        self._inner = Once(build)
         self._endpoint = endpoint or Endpoint("embedding", name)
         self._clients = clients
-        self._inner: Embeddings | None = None
 
     @classmethod
     def of(cls, embeddings: Embeddings, name: str | None = None) -> "NamedEmbeddings":
@@ -43,12 +42,12 @@ class NamedEmbeddings(Embeddings):
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector per text; without time-out and retries, which need an event loop."""
         with telling(self._endpoint):
-            return self._ready().embed_documents(texts)
+            return self._inner.now().embed_documents(texts)
 
     def embed_query(self, text: str) -> list[float]:
         """The vector of a question; see `embed_documents`."""
         with telling(self._endpoint):
-            return self._ready().embed_query(text)
+            return self._inner.now().embed_query(text)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector per text. Raises ModelFailed."""
@@ -67,14 +66,9 @@ class NamedEmbeddings(Embeddings):
         if self._clients:
             await self._clients.aclose()
 
-    def _ready(self) -> Embeddings:
-        if self._inner is None:
-            self._inner = self._build()
-        return self._inner
-
     async def _prepared(self) -> Embeddings:
         with telling(self._endpoint):
-            return self._inner if self._inner is not None else await asyncio.to_thread(self._ready)
+            return await self._inner.ready()
 
 
 def build_embeddings(settings: ModelSettings) -> NamedEmbeddings | LexicalEmbeddings | None:

@@ -152,3 +152,16 @@ async def test_embeddings_that_hang_are_given_up():
     with pytest.raises(ModelFailed) as failed:
         await slow.aembed_query("a")
     assert failed.value.code == "model_timeout"
+
+
+async def test_a_model_that_many_ask_at_once_is_built_once() -> None:
+    built: list[Embeddings] = []
+
+    def build() -> Embeddings:
+        time.sleep(0.05)  # as loading a model does
+        built.append(DeterministicFakeEmbedding(size=3))
+        return built[-1]
+
+    named = NamedEmbeddings("slow", build)
+    await asyncio.gather(*(named.aembed_query("a") for _ in range(20)))
+    assert len(built) == 1

@@ -1,0 +1,28 @@
+"""Something built when it is first needed: once, however many ask for it at the same moment."""
+
+import asyncio
+from collections.abc import Callable
+from threading import Lock
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Once(Generic[T]):
+    """What `build` gives. A failure is the asker's; the next one tries again."""
+
+    def __init__(self, build: Callable[[], T]) -> None:
+        self._build = build
+        self._lock = Lock()
+        self._built: T | None = None
+
+    def now(self) -> T:
+        """It, built on this thread."""
+        with self._lock:
+            if self._built is None:
+                self._built = self._build()
+            return self._built
+
+    async def ready(self) -> T:
+        """It, built off the event loop: that may read files or import for seconds."""
+        return self._built if self._built is not None else await asyncio.to_thread(self.now)
