@@ -41,7 +41,7 @@ def briefing(
     from thoughtcycle.graph.preview import LEAST, MOST, Wanted, planned, preview
     from thoughtcycle.graph.settings import load_settings
     from thoughtcycle.memory.briefing import RECIPES
-    from thoughtcycle.nodes.context import check_time_zone
+    from thoughtcycle.memory.zones import check_time_zone
 
     settings = load_settings()
     check_names([recipe] if recipe is not None else None, RECIPES, "--recipe")

@@ -105,10 +105,9 @@ def chat(
 ) -> None:
     from thoughtcycle.cli.chat import run_chat
     from thoughtcycle.mind.roles import ModelSettings
-    from thoughtcycle.nodes.context import Context, check, check_time_zone
+    from thoughtcycle.nodes.context import Context, check
 
     settings = settings_for(db).model_copy(update={"language": ui_language()})
-    check_time_zone(settings.time_zone)
     models = ModelSettings(model=model) if model else ModelSettings()
     context = Context(
         user_id=check_user(user, settings.user),

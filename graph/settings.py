@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 from platformdirs import user_data_path
 from pydantic import (
@@ -25,6 +24,7 @@ from thoughtcycle.graph.auth_settings import AuthSettings
 from thoughtcycle.graph.channel_settings import ChannelSettings
 from thoughtcycle.graph.prices import Price, parsed
 from thoughtcycle.graph.web_settings import WebSettings
+from thoughtcycle.memory.zones import check_time_zone
 from thoughtcycle.mind.roles import PREFIX, ModelSettings
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.prompts.errors import InputRefused
@@ -39,8 +39,8 @@ def _split(value: object) -> object:
 
 def _zone(name: str) -> str:
     try:
-        ZoneInfo(name)
-    except (KeyError, OSError):  # ZoneInfoNotFoundError is a KeyError; a ValueError is one already
+        check_time_zone(name)
+    except InputRefused:
         raise ValueError(name) from None
     return name
 

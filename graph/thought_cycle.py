@@ -13,11 +13,12 @@ from langgraph.runtime import Runtime
 from thoughtcycle.graph.erasing import bound
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import utc_now
+from thoughtcycle.memory.zones import check_time_zone
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.actions.base import Action
 from thoughtcycle.nodes.actions.registry import Registry, discover
 from thoughtcycle.nodes.command import RECALL, REMEMBER, command
-from thoughtcycle.nodes.context import Context, ContextSource, adapt, check_time_zone
+from thoughtcycle.nodes.context import Context, ContextSource, adapt
 from thoughtcycle.nodes.guard import Step, guarded, refusals_told
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.recall import recall

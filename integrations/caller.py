@@ -6,7 +6,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from thoughtcycle.nodes.context import Context, ContextSource, RunInfo, adapt, check_time_zone, of_run
+from thoughtcycle.memory.zones import check_time_zone
+from thoughtcycle.nodes.context import Context, ContextSource, RunInfo, adapt, of_run
 from thoughtcycle.nodes.limits import Limits
 from thoughtcycle.nodes.redaction import MARK
 from thoughtcycle.prompts.errors import NotAllowed

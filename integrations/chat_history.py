@@ -12,7 +12,7 @@ from thoughtcycle.integrations.recording import closed, opened
 from thoughtcycle.memory.ids import new_id
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle, CycleMessage, Role, utc_now
-from thoughtcycle.nodes.context import check_time_zone
+from thoughtcycle.memory.zones import check_time_zone
 from thoughtcycle.nodes.settling import settle_time_zone
 from thoughtcycle.prompts.errors import NotAllowed
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeVar
-from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
@@ -29,6 +28,7 @@ from thoughtcycle.memory.sheet_loading import (
 from thoughtcycle.memory.sheet_masking import masked, suspects, unmasked
 from thoughtcycle.memory.storage.base import Conflict
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetName
+from thoughtcycle.memory.zones import check_time_zone
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 log = logging.getLogger(__name__)
@@ -317,8 +317,5 @@ def checked_settings(fields: Mapping[str, Any]) -> dict[str, Any]:
             raise InputRefused("unknown_language", language=repr(fields[name])) from error
         raise InputRefused("preference_value", name=name, value=repr(fields[name])) from error
     if checked.time_zone is not None:
-        try:
-            ZoneInfo(checked.time_zone)
-        except (KeyError, ValueError, OSError) as error:  # ZoneInfoNotFoundError is a KeyError
-            raise InputRefused("unknown_time_zone", zone=repr(checked.time_zone)) from error
+        check_time_zone(checked.time_zone)
     return {name: getattr(checked, name) for name in fields}

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Protocol
-from zoneinfo import ZoneInfo
 
 from langgraph.runtime import ServerInfo
 from pydantic import Field, TypeAdapter, ValidationError
 
+from thoughtcycle.memory.zones import check_time_zone
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 from thoughtcycle.prompts.loader import LANGUAGES
 
@@ -140,14 +140,6 @@ def check(context: Context) -> Context:
             "bad_setting", name="max_steps", expected=f"1..{MAX_STEPS}", value=context.max_steps
         )
     return context
-
-
-def check_time_zone(name: str) -> ZoneInfo:
-    """The zone of that IANA name; InputRefused when there is none."""
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:  # ZoneInfoNotFoundError is a KeyError
-        raise InputRefused("unknown_time_zone", zone=repr(name[:100])) from error
 
 
 class RunInfo(Protocol):

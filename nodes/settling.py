@@ -4,9 +4,9 @@ import logging
 from typing import NamedTuple
 
 from thoughtcycle.memory.formed import UserSettings
+from thoughtcycle.memory.zones import check_time_zone
 from thoughtcycle.mind.language.detect import detect_language
 from thoughtcycle.nodes.commands import command_in, command_language
-from thoughtcycle.nodes.context import check_time_zone
 from thoughtcycle.nodes.turn import Turn
 from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.prompts.loader import LANGUAGES, Language

@@ -9,7 +9,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import AfterValidator, BaseModel, Field
 
 from thoughtcycle.memory.ids import new_id
-from thoughtcycle.nodes.context import Context, check, check_time_zone
+from thoughtcycle.memory.zones import check_time_zone
+from thoughtcycle.nodes.context import Context, check
 from thoughtcycle.nodes.envelope import Wire
 from thoughtcycle.prompts.errors import ThoughtcycleError
 from thoughtcycle.web.api.routing import api
