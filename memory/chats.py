@@ -2,27 +2,25 @@
 
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from datetime import datetime
-from typing import get_args
 
 from thoughtcycle.memory.branches import live_path
 from thoughtcycle.memory.engine import owned
 from thoughtcycle.memory.erasing import Erasing
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.records import (
+    STATUSES,
     Conversation,
     Cycle,
     CycleMessage,
     Frozen,
     JournalEntry,
     MemoryRecord,
-    Status,
 )
 from thoughtcycle.memory.rolling_back import rolled_back, taught, without_chat
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.verbatim import Verbatim, verbatim
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
-_EVERY: tuple[Status, ...] = get_args(Status)
 _PAGE = 500
 LONGEST_TITLE = 200
 
@@ -129,14 +127,14 @@ class Chats(Erasing):
         """Erases what these cycles told of memories that stay; how many say something else now."""
 
         async def plan() -> tuple[Sequence[Write], None]:
-            every = await self._storage.listing(owned(user), _EVERY, limit=None, offset=0)
+            every = await self._storage.listing(owned(user), STATUSES, limit=None, offset=0)
             heads = {one.id for one in taught(every, cycles) if one.current is None}
             family = [one for one in every if one.id in heads or one.current in heads]
             keys = await self._keys(family, {})
             return rolled_back(family, cycles, keys, self._clock()), None
 
         stored, _ = await self._change(owned(user), plan)
-        every = await self._storage.listing(owned(user), _EVERY, limit=None, offset=0)
+        every = await self._storage.listing(owned(user), STATUSES, limit=None, offset=0)
         if versions := [one.id for one in taught(every, cycles) if one.current is not None]:
             await self.erase(user, versions)
         before: int | None = None

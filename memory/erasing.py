@@ -5,7 +5,6 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import get_args
 
 from thoughtcycle.memory.emptying import (
     emptied,
@@ -27,10 +26,10 @@ from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.owners import ItemSpace, stored_space
 from thoughtcycle.memory.receipt import Receipt as Receipt
 from thoughtcycle.memory.records import (
+    STATUSES,
     Cycle,
     MemoryDraft,
     MemoryRecord,
-    Status,
     as_text,
 )
 from thoughtcycle.memory.sheet_erasing import SheetErasing
@@ -44,7 +43,6 @@ GRACE = timedelta(hours=24)
 """How long what the user deleted can be brought back (BY-9)."""
 LOOKS = 3
 """How often an erasure looks again whether turns under way go on storing its words."""
-_EVERY: tuple[Status, ...] = get_args(Status)
 _PAGE = 1_000
 
 Place = Callable[[str, Sequence[str], Mask], Awaitable[int]]
@@ -212,7 +210,7 @@ class Erasing(SheetErasing):
         family = await self._storage.family(user, ids)
         own = {one.id: one for one in family}
         journal = await self._storage.journal(user, memories=own)
-        every = await self._storage.listing(user, _EVERY, limit=None, offset=0)
+        every = await self._storage.listing(user, STATUSES, limit=None, offset=0)
         return Estate(
             family=tuple(own.values()),
             journal=tuple(journal),
@@ -245,7 +243,7 @@ class Erasing(SheetErasing):
         """Other memories may have come from the same words: those leave them and their history."""
 
         async def plan() -> tuple[Sequence[Write], int]:
-            every = await self._storage.listing(user, _EVERY, limit=None, offset=0)
+            every = await self._storage.listing(user, STATUSES, limit=None, offset=0)
             others = [one for one in every if one.id not in family]
             changed = await asyncio.to_thread(without, others, mask)
             keys = await self._keys([one for one, _ in changed], {})
@@ -309,7 +307,7 @@ class Erasing(SheetErasing):
             said = key(text)
             return any(word in said for word in wanted) or any(sign in text for sign in signs)
 
-        records = await self._storage.listing(owned(user), _EVERY, limit=None, offset=0)
+        records = await self._storage.listing(owned(user), STATUSES, limit=None, offset=0)
         vectors = await self._storage.vectors(user, [record.id for record in records])
         stored: dict[str, Iterable[str]] = {
             "documents": (one.model_dump_json() for one in records),

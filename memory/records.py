@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, get_args
 
 from pydantic import AwareDatetime, ConfigDict, Field
 from typing_extensions import TypedDict
@@ -21,6 +21,7 @@ from thoughtcycle.memory.kinds import Role as Role
 from thoughtcycle.memory.media import file_of, line_of, with_piece
 
 Status = Literal["active", "archived", "superseded", "hidden", "erased"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 Op = Literal[
     "save",
     "supersede",

@@ -5,9 +5,8 @@ Each finishes first what somebody left undone in the space, so that no reader se
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import get_args
 
-from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Status, Vector
+from thoughtcycle.memory.records import STATUSES, JournalEntry, MemoryRecord, Status, Vector
 from thoughtcycle.memory.storage.base import Block, Feed, Names
 from thoughtcycle.memory.storage.documents import ENTRY_FIELDS, SEARCHED, blocks_of, entries_of, was_valid
 from thoughtcycle.memory.storage.mongo_client import Database, Document
@@ -46,7 +45,7 @@ async def same(
 async def versions(db: Database, space: str, ids: Collection[str]) -> list[MemoryRecord]:
     """See Storage.versions."""
     await MEMORIES.settled(db, space)
-    kept: list[Status] = [status for status in get_args(Status) if status != "erased"]
+    kept: list[Status] = [status for status in STATUSES if status != "erased"]
     found = known(await documents(db, space, "current", ids, {"status": {"$in": kept}}))
     latest = [(record.valid_to or record.valid_from, record.revision, record) for record in found]
     return [record for _, _, record in sorted(latest, key=lambda row: row[:2], reverse=True)]

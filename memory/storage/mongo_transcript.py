@@ -11,12 +11,13 @@ from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base import Amended, Conflict, CycleFeed, Walk, links_of, same_words
+from thoughtcycle.memory.storage.base import Amended, Conflict, CycleFeed
 from thoughtcycle.memory.storage.mongo_client import Database, Document
 from thoughtcycle.memory.storage.mongo_documents import escaped, unescaped
 from thoughtcycle.memory.storage.mongo_epochs import refuse_late
 from thoughtcycle.memory.storage.mongo_ledger import Ledger, Log, base, find_in, insert_new, only_duplicates
 from thoughtcycle.memory.storage.sheet_port import stored_time
+from thoughtcycle.memory.storage.transcript_rows import Walk, links_of, same_words
 
 
 async def claim(

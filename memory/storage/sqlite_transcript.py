@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from thoughtcycle.memory.records import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Walk, links_of, same_words
+from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed
 from thoughtcycle.memory.storage.sqlite_memories import forgotten
+from thoughtcycle.memory.storage.transcript_rows import Walk, links_of, same_words
 
 _CHUNK = 500
 _LAST = "SELECT max(number) FROM cycles WHERE user = ? AND number IS NOT NULL"

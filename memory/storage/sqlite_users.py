@@ -3,9 +3,8 @@
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
-from typing import get_args
 
-from thoughtcycle.memory.records import Conversation, Cycle, JournalEntry, MemoryRecord, Status
+from thoughtcycle.memory.records import STATUSES, Conversation, Cycle, JournalEntry, MemoryRecord, Status
 from thoughtcycle.memory.storage.documents import loads
 from thoughtcycle.memory.storage.sqlite_memories import journal_rows
 
@@ -19,7 +18,7 @@ _OF_STATUS = (
 )
 _PAGE = (
     "SELECT document FROM memories JOIN "
-    f"(SELECT * FROM ({' UNION ALL '.join([_OF_STATUS] * len(get_args(Status)))}) ORDER BY revision LIMIT ?) "
+    f"(SELECT * FROM ({' UNION ALL '.join([_OF_STATUS] * len(STATUSES))}) ORDER BY revision LIMIT ?) "
     "AS found ON memories.rowid = place ORDER BY found.revision"
 )
 
@@ -64,7 +63,7 @@ def page(
     if status is not None:
         rows = db.execute(_PAGE_OF_STATUS, (space, status, after, limit))
     else:
-        values = [value for status in get_args(Status) for value in (space, status, after, limit)]
+        values = [value for status in STATUSES for value in (space, status, after, limit)]
         rows = db.execute(_PAGE, (*values, limit))
     return [loads(row[0]) for row in rows]
 
