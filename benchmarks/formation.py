@@ -12,8 +12,9 @@ from benchmarks.machine import quantile, table
 from benchmarks.stage import StubEmbeddings, sentence
 from thoughtcycle.evals.labels import HALVES, load
 from thoughtcycle.graph.upkeep import create_worker
-from thoughtcycle.memory.formed import ConversationMemory, Period
+from thoughtcycle.memory.formed import ConversationMemory, LedgerEntry, Period
 from thoughtcycle.memory.jobs import Job
+from thoughtcycle.memory.judgement import Preserved, PreservedData
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft
 from thoughtcycle.mind.rules import RuleMind
@@ -70,7 +71,7 @@ async def say(memory: Memory, text: str, number: int, formation: str = "pending"
 
 
 async def before(memory: Memory, cycles: int) -> None:
-    """A chat of so many cycles that formation has understood and rolled up."""
+    """A chat of so many cycles that formation has understood and rolled up; each third named a number."""
     ids = [await say(memory, sentence(number), number, "none") for number in range(cycles)]
     if not ids:
         return
@@ -78,7 +79,9 @@ async def before(memory: Memory, cycles: int) -> None:
     period = Period(
         cycle_ids=tuple(ids[:-2]), since=START, until=START, summary="Conversas de antes.", word_count=3
     )
-    rolled = {"periods": (period,), "head": ids[-1], "total_cycles": len(ids)}
+    data = PreservedData(numerical_values=(Preserved(said="R$ 350", normalised="350"),))
+    ledger = [LedgerEntry(cycle_id=id, timestamp=START, preserved_data=data) for id in ids[:-2:3]]
+    rolled = {"periods": (period,), "ledger": tuple(ledger), "head": ids[-1], "total_cycles": len(ids)}
     await memory.keep_conversation_memory(known.model_copy(update=rolled))
 
 

@@ -4,7 +4,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from thoughtcycle.memory.formed import ConversationMemory, OldCycle, Period
+from thoughtcycle.memory.formed import (
+    C,
+    ConversationMemory,
+    ConversationState,
+    OldCycle,
+    Period,
+)
 from thoughtcycle.memory.ledger import guarded, merged, of_live
 from thoughtcycle.memory.records import Cycle, PreservedData
 from thoughtcycle.memory.secrets import masked
@@ -17,7 +23,7 @@ EVERY = 4
 
 
 def since_head(
-    memory: ConversationMemory, path: Sequence[Cycle], window: int = WINDOW
+    memory: ConversationState, path: Sequence[Cycle], window: int = WINDOW
 ) -> tuple[list[str], int] | None:
     """The end of the live branch, oldest first, that may change `memory`, and how many come before it.
 
@@ -35,32 +41,33 @@ def since_head(
     return ids[:end][::-1], before
 
 
-def known_cycles(memory: ConversationMemory) -> int:
+def known_cycles(memory: ConversationState) -> int:
     """How many cycles are summarised, each by itself or in a period: all those behind the window."""
-    return len(memory.old_memory) + sum(len(one.cycle_ids) for one in memory.periods)
+    return len(memory.old_memory) + sum(one.cycles for one in memory.periods)
 
 
 def missing(
-    memory: ConversationMemory, live: Sequence[str], window: int = WINDOW, *, before: int = 0
+    memory: ConversationState, live: Sequence[str], window: int = WINDOW, *, before: int = 0
 ) -> tuple[str, ...]:
     """Ids of the complete cycles that `aged` needs: those in the window, and those that are due to age.
 
     `live`: the complete cycles on the live branch, oldest first, or the end of it where so many come `before`
-    (`since_head`). A cycle is due when it left the window and has no summary yet, or when it still waits for
-    one.
+    (`since_head`); without these `memory` has to be all that is known. A cycle is due when it left the window
+    and has no summary yet, or when it still waits for one.
     """
     waiting = [one.cycle_id for one in memory.old_memory if one.pending_summarization]
     known = {one.cycle_id for one in memory.old_memory}.difference(waiting)
     edge = max(len(live) - window, 0)
     if not before:
         waiting, behind = [], set(live[:edge])
-        known.update(*(one.cycle_ids for one in memory.periods if behind.issuperset(one.cycle_ids)))
+        periods = _whole(memory).periods
+        known.update(*(one.cycle_ids for one in periods if behind.issuperset(one.cycle_ids)))
     due = (cycle for place, cycle in enumerate(live) if place >= edge or cycle not in known)
     return tuple(dict.fromkeys((*waiting, *due)))
 
 
 def aged(
-    memory: ConversationMemory,
+    memory: C,
     live: Sequence[str],
     cycles: Iterable[Cycle],
     now: datetime,
@@ -68,7 +75,7 @@ def aged(
     before: int = 0,
     window: int = WINDOW,
     volume: Volume | None = None,
-) -> ConversationMemory:
+) -> C:
     """`memory` after the live branch (`live` and `before` as in `missing`): `cycles` are those of `missing`.
 
     Each cycle behind the window gets one summary (≤ 50 words) from its judgement; one without a judgement,
@@ -80,7 +87,7 @@ def aged(
     given = {cycle.id: cycle for cycle in cycles}
     kept = memory if before else _of_branch(memory, live, window)
     entries = {one.cycle_id: one for one in kept.old_memory}
-    rolled = frozenset[str]() if before else _rolled(kept.periods)
+    rolled = frozenset[str]() if before else _rolled(_whole(kept).periods)
     behind = dict.fromkeys((*(entries if before else ()), *live[: max(len(live) - window, 0)]))
     places = {cycle: place for place, cycle in enumerate(behind) if cycle not in rolled}
     for cycle in places.keys() & given.keys():
@@ -89,11 +96,9 @@ def aged(
     said = (given[cycle].judgement for cycle in dict.fromkeys((*places, *live)) if cycle in given)
     found = [datum for judgement in said if judgement for datum in judgement.critical]
     recent = [given[cycle] for cycle in live[-window:] if cycle in given]
-    changed = memory.model_copy(
+    changed = kept.model_copy(
         update={
             "old_memory": tuple(sorted(entries.values(), key=lambda one: places[one.cycle_id])),
-            "periods": kept.periods,
-            "ledger": kept.ledger,
             "critical_data": merged(kept.critical_data, found),
             "unjudged": tuple(one.id for one in recent if one.judgement and one.judgement.pending),
             "head": live[-1] if live else None,
@@ -105,16 +110,23 @@ def aged(
     return memory if changed == memory else changed.model_copy(update={"stuck": False, "updated_at": now})
 
 
-def _of_branch(memory: ConversationMemory, live: Sequence[str], window: int) -> ConversationMemory:
+def _whole(memory: ConversationState) -> ConversationMemory:
+    """`memory`, of which it has to be known whose cycles it is made of."""
+    assert isinstance(memory, ConversationMemory), "a digest does not tell what belongs to a branch"
+    return memory
+
+
+def _of_branch(memory: C, live: Sequence[str], window: int) -> C:
     """`memory` with what belongs to this branch, of summaries what lies behind its window."""
+    whole = _whole(memory)
     alive, behind = set(live), set(live[: max(len(live) - window, 0)])
-    periods = tuple(one for one in memory.periods if behind.issuperset(one.cycle_ids))
+    periods = tuple(one for one in whole.periods if behind.issuperset(one.cycle_ids))
     single = behind - _rolled(periods)
     return memory.model_copy(
         update={
             "old_memory": tuple(one for one in memory.old_memory if one.cycle_id in single),
             "periods": periods,
-            "ledger": tuple(entry for entry in memory.ledger if entry.cycle_id in alive),
+            "ledger": tuple(entry for entry in whole.ledger if entry.cycle_id in alive),
             "critical_data": of_live(memory.critical_data, alive),
         }
     )
@@ -124,7 +136,7 @@ def _rolled(periods: Iterable[Period]) -> frozenset[str]:
     return frozenset[str]().union(*(one.cycle_ids for one in periods))
 
 
-def _working(memory: ConversationMemory, live: Sequence[str], before: int) -> dict[str, object]:
+def _working(memory: ConversationState, live: Sequence[str], before: int) -> dict[str, object]:
     """The working summary and the cycles since; one made from another branch is made anew (HM-2)."""
     if memory.head is not None and memory.head not in live:
         return {"working": "", "working_cycles": tuple(live[-EVERY:])}
@@ -134,12 +146,12 @@ def _working(memory: ConversationMemory, live: Sequence[str], before: int) -> di
     return {"working_cycles": tuple(cycle for cycle in since if cycle in alive)}
 
 
-def working_due(memory: ConversationMemory, every: int = EVERY) -> bool:
+def working_due(memory: ConversationState, every: int = EVERY) -> bool:
     """Whether the working summary is to be made anew: `every` exchanges since it was made."""
     return len(memory.working_cycles) >= every
 
 
-def with_working(memory: ConversationMemory, working: str, now: datetime) -> ConversationMemory:
+def with_working(memory: C, working: str, now: datetime) -> C:
     """`memory` with a new working summary; word counts: see `volume.counted`."""
     return memory.model_copy(update={"working": working, "working_cycles": (), "updated_at": now})
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from thoughtcycle.memory.formed import ConversationMemory, Profile, ProfileEntry
+from thoughtcycle.memory.formed import C, ConversationMemory, Profile, ProfileEntry
 from thoughtcycle.memory.judgement import CriticalDatum, FoundFact, Judgement, Mood, PreservedData
 
 HIDDEN = "[…]"
@@ -143,7 +143,7 @@ def without_blanks(sheet: S) -> S:
     return sheet.model_copy(update={"critical_data": kept})
 
 
-def legible_conversation(memory: ConversationMemory) -> ConversationMemory:
+def legible_conversation(memory: C) -> C:
     """`memory` without the entries of which nothing is left: as it is shown to a model."""
     return memory.model_copy(
         update={

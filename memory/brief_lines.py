@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 from functools import cache
 from typing import Literal
 
-from thoughtcycle.memory.formed import OldCycle, Period, ProfileEntry
+from thoughtcycle.memory.formed import OldCycle, Period, PeriodDigest, ProfileEntry
 from thoughtcycle.memory.ids import named_id
 from thoughtcycle.memory.judgement import Mood
 from thoughtcycle.memory.mood_labels import mood_label
@@ -20,6 +20,8 @@ LONGEST = 400
 """Characters of one memory or summary in a briefing; the store keeps it whole."""
 LONGEST_EXCERPT = 300
 """Characters of one message in a briefing."""
+LABEL = 60
+"""Characters of what stands before a text."""
 JOINED = 160
 """Characters of a line up to which related facts join it."""
 CUT = "…"
@@ -81,7 +83,7 @@ def of_memory(record: MemoryRecord, score: float, now: datetime, frame: Texts, *
         text=text,
         origin="memory",
         score=score,
-        label=family if labelled else "",
+        label=clipped(family, LABEL) if labelled else "",
         group=family or (f"kind {record.kind}" if record.kind else ""),
         at=record.valid_from,
     )
@@ -110,7 +112,7 @@ def of_event(item: Item, now: datetime) -> Item:
 
 def of_profile(entry: ProfileEntry, score: float) -> Item:
     """An entry of the profile as `key: value`."""
-    text, label = clipped(entry.value), clipped(entry.key, 60)
+    text, label = clipped(entry.value), clipped(entry.key, LABEL)
     id = named_id("profile", entry.key)
     return Item(id, text, "profile", score, label=label, at=entry.updated, said=f"{entry.key} {text}")
 
@@ -122,12 +124,12 @@ def of_old(entry: OldCycle, score: float, now: datetime) -> Item:
     return Item(entry.cycle_id, dated, "cycle", score, at=entry.timestamp, said=text)
 
 
-def of_period(period: Period, now: datetime) -> Item:
+def of_period(period: Period | PeriodDigest, now: datetime) -> Item:
     """Old cycles of this chat that were rolled up into one summary."""
     since, until = day(period.since, now.tzinfo), day(period.until, now.tzinfo)
     dates = since if since == until else f"{since} – {until}"
     text = clipped(period.summary)
-    id = period.cycle_ids[0] if period.cycle_ids else named_id("period", since, text)
+    id = period.first or named_id("period", since, text)
     return Item(id, f"{dates} {text}", "cycle", at=period.until, said=text)
 
 

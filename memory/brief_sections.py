@@ -6,7 +6,7 @@ from datetime import datetime
 
 from thoughtcycle.memory import brief_lines as lines
 from thoughtcycle.memory.brief_lines import Item
-from thoughtcycle.memory.formed import ConversationMemory, Profile
+from thoughtcycle.memory.formed import ConversationState, Profile
 from thoughtcycle.memory.judgement import Mood
 from thoughtcycle.memory.likeness import likeness
 from thoughtcycle.memory.ranking import layered
@@ -34,7 +34,7 @@ class Material:
     now: datetime
     """In the user's time zone."""
     found: Recollection = field(default_factory=Recollection)
-    conversation: ConversationMemory | None = None
+    conversation: ConversationState | None = None
     profile: Profile | None = None
     moods: Sequence[tuple[datetime, Mood]] = ()
     """Of the recent window."""

@@ -1,6 +1,6 @@
 """What formation keeps beside cycles: the memory of a chat, the profile, and the user's settings."""
 
-from typing import Literal
+from typing import Literal, Self, TypeVar
 
 from pydantic import AwareDatetime, Field
 
@@ -26,16 +26,58 @@ class OldCycle(Frozen):
     """Until when its cycle is in the medium-term layer (LM-6); None: it is not."""
 
 
-class Period(Frozen):
-    """Old cycles rolled up into one summary (CM-6)."""
+class MaskedRecord(Frozen):
+    """What may be read with hidden words taken out, and is written back without their being lost."""
 
-    cycle_ids: tuple[str, ...]
+    _hidden: frozenset[str] = frozenset()
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The memories whose words were taken out when it was read; not stored."""
+        return self._hidden
+
+    def without(self, hidden: frozenset[str]) -> Self:
+        """The same, read without the words of these memories."""
+        copy = self.model_copy()
+        copy._hidden = hidden
+        return copy
+
+
+class RolledUp(Frozen):
+    """What a period tells, whichever its cycles are."""
+
     since: AwareDatetime
     until: AwareDatetime
     summary: str
     word_count: int
     importance: int = 0
     """The highest of its cycles."""
+
+
+R = TypeVar("R", bound=RolledUp)
+
+
+class Period(RolledUp):
+    """Old cycles rolled up into one summary (CM-6)."""
+
+    cycle_ids: tuple[str, ...]
+
+    @property
+    def first(self) -> str:
+        """The first of its cycles; "" without any, as after an edit by hand."""
+        return self.cycle_ids[0] if self.cycle_ids else ""
+
+    @property
+    def cycles(self) -> int:
+        """How many cycles it takes in."""
+        return len(self.cycle_ids)
+
+
+class PeriodDigest(RolledUp):
+    """A period of whose cycles no more is known than the first and how many there are."""
+
+    first: str
+    cycles: int
 
 
 class LedgerEntry(Frozen):
@@ -46,11 +88,8 @@ class LedgerEntry(Frozen):
     preserved_data: PreservedData
 
 
-class ConversationMemory(Frozen):
-    """The memory document of a chat (CM-1), written by formation only.
-
-    Its recent memory (CM-2) is not stored: it is the last two complete cycles of the transcript.
-    """
+class ConversationState(MaskedRecord):
+    """What stands in the memory of a chat whatever its length; see `ConversationMemory`."""
 
     chat_id: str
     user_id: str
@@ -58,9 +97,8 @@ class ConversationMemory(Frozen):
     """Number of writes; guards against two writers. 0: never stored."""
     old_memory: tuple[OldCycle, ...] = ()
     """Oldest first."""
-    periods: tuple[Period, ...] = ()
+    periods: tuple[Period | PeriodDigest, ...] = ()
     """Oldest first."""
-    ledger: tuple[LedgerEntry, ...] = ()
     critical_data: tuple[CriticalDatum, ...] = ()
     working: str = ""
     """The working summary: at most 80 tokens on goal, state and mood (HM-2)."""
@@ -81,6 +119,33 @@ class ConversationMemory(Frozen):
     updated_at: AwareDatetime
 
 
+class ConversationMemory(ConversationState):
+    """The memory document of a chat (CM-1), written by formation only.
+
+    Its recent memory (CM-2) is not stored: it is the last two complete cycles of the transcript.
+    """
+
+    periods: tuple[Period, ...] = ()
+    ledger: tuple[LedgerEntry, ...] = ()
+
+
+class ConversationDigest(ConversationState):
+    """The memory of a chat without what grows with each cycle, which a further cycle does not change."""
+
+    periods: tuple[PeriodDigest, ...] = ()
+
+
+C = TypeVar("C", bound=ConversationState)
+
+
+class Annex(Frozen):
+    """What grows with a chat: stored apart, read and written only by what needs it."""
+
+    ledger: tuple[LedgerEntry, ...] = ()
+    rolled: tuple[tuple[str, ...], ...] = ()
+    """The cycles of each period."""
+
+
 class ProfileEntry(Frozen):
     """What is believed of a user's habits and preferences (LM-3)."""
 
@@ -95,7 +160,7 @@ class ProfileEntry(Frozen):
     updated: AwareDatetime
 
 
-class Profile(Frozen):
+class Profile(MaskedRecord):
     """The cognitive profile of a user (LM-3)."""
 
     user: str

@@ -160,7 +160,8 @@ class Reimport(Engine):
             return False
         if isinstance(record, ConversationMemory):
             record = recounted(record)  # hidden words were counted
-        return await self._storage.put_sheet(user, name, dumped(record, 1), before=0, at=at)
+        document, annex = dumped(record, 1)
+        return await self._storage.put_sheet(user, name, document, before=0, at=at, annex=annex)
 
     async def _take_changes(self, replay: _Replay, rows: Sequence[Line], done: Imported) -> None:
         """Repeats rows of the journal, one of each memory; those that are here already are left out."""

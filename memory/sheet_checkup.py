@@ -8,6 +8,7 @@ from thoughtcycle.memory.flaw import Flaw
 from thoughtcycle.memory.formed import ConversationMemory, Profile
 from thoughtcycle.memory.records import utc_now
 from thoughtcycle.memory.sheet_loading import (
+    Dumped,
     SheetBroken,
     as_stored,
     dumped,
@@ -91,13 +92,14 @@ async def mend_sheets(
         elif "sheet_broken" in codes or ("sheet_cycle" in codes and sheet.kind == "conversation"):
             await SheetRepair(storage, utc_now).rebuild(sheet)
         else:
+            document, annex = _mended(sheet, states)
             await storage.put_sheet(
-                user, name, _mended(sheet, states), before=sheet.revision, at=sheet.updated
+                user, name, document, before=sheet.revision, at=sheet.updated, annex=annex
             )
 
 
-def _mended(sheet: Sheet, states: Sequence[CycleState]) -> str:
-    """The document of a readable sheet, as its next revision."""
+def _mended(sheet: Sheet, states: Sequence[CycleState]) -> Dumped:
+    """A readable sheet put right, as its next revision."""
     record = as_stored(sheet)
     if isinstance(record, Profile):
         record = without_cycles(record, cycles_of(record) - _known(sheet, states))

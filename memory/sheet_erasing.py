@@ -75,8 +75,10 @@ class SheetErasing(SheetKeeping):
             after = await asyncio.to_thread(_redacted, before, mask, cycles)
             if after == before and not touched:
                 return False
-            document = dumped(after, sheet.revision + 1)
-            if await self._storage.put_sheet(user, name, document, before=sheet.revision, at=sheet.updated):
+            document, annex = dumped(after, sheet.revision + 1)
+            if await self._storage.put_sheet(
+                user, name, document, before=sheet.revision, at=sheet.updated, annex=annex
+            ):
                 return after != before
             sheet = await self._sheet(user, name)
 
@@ -107,7 +109,7 @@ class SheetErasing(SheetKeeping):
         for kind in kinds:
             offset = 0
             while page := await self._storage.sheet_page(user, kind, limit=_PAGE, offset=offset):
-                found += [sheet.document or "" for sheet in page]
+                found += [f"{sheet.document} {sheet.annex}" for sheet in page]
                 offset += len(page)
         return found
 
@@ -120,7 +122,7 @@ class SheetErasing(SheetKeeping):
             except SheetBroken:
                 await SheetRepair(self._storage, self._clock).rebuild(sheet)
                 return
-            document = dumped(without_cycles(profile, cycles), sheet.revision + 1)
+            document = dumped(without_cycles(profile, cycles), sheet.revision + 1).document
             if await self._storage.put_sheet(
                 user, PROFILE, document, before=sheet.revision, at=self._clock()
             ):

@@ -3,18 +3,26 @@
 import json
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from thoughtcycle.memory.formed import ConversationMemory, Profile, UserSettings
+from thoughtcycle.memory.annex import joined, parted
+from thoughtcycle.memory.formed import (
+    Annex,
+    C,
+    ConversationDigest,
+    ConversationMemory,
+    Profile,
+    UserSettings,
+)
 from thoughtcycle.memory.kinds import Frozen
 from thoughtcycle.memory.records import Cycle
 from thoughtcycle.memory.storage.sheet_port import Sheet
 from thoughtcycle.memory.volume import counted
 from thoughtcycle.prompts.errors import StorageFailed
 
-R = TypeVar("R", ConversationMemory, Profile, UserSettings)
+R = TypeVar("R", ConversationMemory, ConversationDigest, Profile, UserSettings)
 
 
 class SheetBroken(StorageFailed):
@@ -32,21 +40,29 @@ def conversation_of(sheet: Sheet | None, user: str, chat: str, now: datetime) ->
         return ConversationMemory(
             chat_id=chat, user_id=user, revision=revision, created_at=now, updated_at=now
         )
-    return recounted(_read(ConversationMemory, sheet))
+    return recounted(_as_of(sheet, _conversation(sheet)))
+
+
+def digest_of(sheet: Sheet) -> ConversationDigest | None:
+    """The memory of a chat without its annex; None where it is stored as a whole, dropped, or broken."""
+    try:
+        return recounted(_as_of(sheet, _validated(ConversationDigest, sheet)))
+    except SheetBroken:
+        return None
 
 
 def profile_of(sheet: Sheet | None, user: str) -> Profile:
     """The profile; an unknown user's is empty. Raises SheetBroken."""
     if sheet is None or sheet.document is None:
         return Profile(user=user, revision=sheet.revision if sheet is not None else 0)
-    return _read(Profile, sheet)
+    return _as_of(sheet, _validated(Profile, sheet))
 
 
 def settings_of(sheet: Sheet | None, user: str) -> UserSettings:
     """The settings; who has set nothing has the deployment's. Raises SheetBroken."""
     if sheet is None or sheet.document is None:
         return UserSettings(user=user, revision=sheet.revision if sheet is not None else 0)
-    return _read(UserSettings, sheet)
+    return _as_of(sheet, _validated(UserSettings, sheet))
 
 
 def cautious(user: str, revision: int) -> UserSettings:
@@ -74,15 +90,30 @@ def as_stored(sheet: Sheet) -> ConversationMemory | Profile | UserSettings:
     """The record of a sheet that is there, with whatever counts and revision it tells. Raises SheetBroken."""
     match sheet.kind:
         case "conversation":
-            return _validated(ConversationMemory, sheet)
+            return _conversation(sheet)
         case "profile":
             return _validated(Profile, sheet)
         case "settings":
             return _validated(UserSettings, sheet)
 
 
-def _read(kind: type[R], sheet: Sheet) -> R:
-    return _validated(kind, sheet).model_copy(update={"revision": sheet.revision})
+def _as_of(sheet: Sheet, record: R) -> R:
+    return record.model_copy(update={"revision": sheet.revision})
+
+
+def _conversation(sheet: Sheet) -> ConversationMemory:
+    """Both parts as one; without an annex the document is the whole, as it was before there were any."""
+    if sheet.annex is None:
+        return _validated(ConversationMemory, sheet)
+    digest = _validated(ConversationDigest, sheet)
+    try:
+        annex = Annex.model_validate_json(sheet.annex)
+    except ValidationError as error:
+        raise SheetBroken(sheet.kind, sheet.id, f"annex.{_cause(error)}") from error
+    whole = joined(digest, annex)
+    if whole is None:
+        raise SheetBroken(sheet.kind, sheet.id, "annex.rolled")
+    return whole
 
 
 def _validated(kind: type[R], sheet: Sheet) -> R:
@@ -93,7 +124,7 @@ def _validated(kind: type[R], sheet: Sheet) -> R:
         found = kind.model_validate_json(sheet.document or "")
     except ValidationError as error:
         raise SheetBroken(sheet.kind, sheet.id, _cause(error)) from error
-    if isinstance(found, ConversationMemory):
+    if isinstance(found, ConversationMemory | ConversationDigest):
         if (found.user_id, found.chat_id) != (sheet.user, sheet.id):
             raise SheetBroken(sheet.kind, sheet.id, "user_id, chat_id")
     elif found.user != sheet.user:
@@ -108,12 +139,24 @@ def _cause(error: ValidationError) -> str:
     return f"{place}: {first['type']}" if place else first["type"]
 
 
-def dumped(sheet: Frozen, revision: int) -> str:
-    """The document of a sheet as its revision `revision`."""
-    return sheet.model_copy(update={"revision": revision}).model_dump_json()
+class Dumped(NamedTuple):
+    """What `SheetStorage.put_sheet` is given of a sheet."""
+
+    document: str
+    annex: str | None
+    """None: it stays as it is."""
 
 
-def recounted(memory: ConversationMemory, recent: Iterable[Cycle] | None = None) -> ConversationMemory:
+def dumped(sheet: Frozen, revision: int) -> Dumped:
+    """A sheet as its revision `revision`."""
+    annex: str | None = None
+    if isinstance(sheet, ConversationMemory):
+        sheet, grown = parted(sheet)
+        annex = grown.model_dump_json() if grown != Annex() else ""
+    return Dumped(sheet.model_copy(update={"revision": revision}).model_dump_json(), annex)
+
+
+def recounted(memory: C, recent: Iterable[Cycle] | None = None) -> C:
     """`memory` with the word counts of its texts (CM-8); `recent` are the cycles of its recent memory.
 
     Without these the total stays, if it can be right.

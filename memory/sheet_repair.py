@@ -27,7 +27,7 @@ class SheetRepair:
             if sheet.flaw is not None:
                 await self._storage.drop_sheet(user, name, at=self._clock())
                 before = (await self._storage.sheets(user, [name]))[0].revision
-            document = dumped(salvaged(sheet), before + 1)
+            document = dumped(salvaged(sheet), before + 1).document
             await self._storage.put_sheet(user, name, document, before=before, at=self._clock())
             return
         for state in await self._storage.cycle_states(user):

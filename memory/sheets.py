@@ -11,7 +11,13 @@ from pydantic import ValidationError
 
 from thoughtcycle.memory.blotting import legible_conversation, legible_profile
 from thoughtcycle.memory.engine import Engine, owned
-from thoughtcycle.memory.formed import ConversationMemory, Profile, UserSettings
+from thoughtcycle.memory.formed import (
+    C,
+    ConversationMemory,
+    ConversationState,
+    Profile,
+    UserSettings,
+)
 from thoughtcycle.memory.judgement import Judgement, LayerMark
 from thoughtcycle.memory.masking import Mask
 from thoughtcycle.memory.records import Cycle
@@ -19,6 +25,7 @@ from thoughtcycle.memory.sheet_loading import (
     SheetBroken,
     cautious,
     conversation_of,
+    digest_of,
     dumped,
     profile_of,
     recounted,
@@ -43,14 +50,13 @@ _USERS = 1_000
 _FIXED = {"user", "revision"}
 
 S = TypeVar("S", ConversationMemory, Profile)
-K = TypeVar("K", ConversationMemory, Profile, UserSettings)
 
 
 @dataclass(frozen=True)
 class Sheets:
     """What the reply path is given of a user; without entries of which nothing may be read."""
 
-    conversation: ConversationMemory | None
+    conversation: ConversationState | None
     """None where no chat was asked for."""
     profile: Profile
     settings: UserSettings
@@ -74,17 +80,25 @@ class SheetKeeping(Engine):
         names: list[SheetName] = [PROFILE, SETTINGS]
         if chat is not None:
             names.append(("conversation", chat))
-        stored, mask = await asyncio.gather(self._storage.sheets(owned(user), names), self._masks.of(user))
+        stored, mask = await asyncio.gather(
+            self._storage.sheets(owned(user), names, annexes=False), self._masks.of(user)
+        )
         found = {sheet.kind: sheet for sheet in stored}
         profile = await self._read(user, mask, self._lenient(found.get("profile"), profile_of, user))
         conversation = None
         if chat is not None:
-            now = self._clock()
-            known = self._lenient(
-                found.get("conversation"), lambda one, user: conversation_of(one, user, chat, now), user
-            )
-            conversation = legible_conversation(await self._read(user, mask, known))
+            known = await self._of_chat(user, chat, found.get("conversation"), mask)
+            conversation = legible_conversation(known)
         return Sheets(conversation, legible_profile(profile), self._settings(found.get("settings"), user))
+
+    async def _of_chat(self, user: str, chat: str, sheet: Sheet | None, mask: Mask) -> ConversationState:
+        """The memory of a chat of which `sheet` was read without its annex; of a broken one, that of none."""
+        if sheet is not None and not mask and (digest := digest_of(sheet)) is not None:
+            return digest
+        now = self._clock()
+        stored = await self._sheet(user, ("conversation", chat)) if sheet is not None else None
+        known = self._lenient(stored, lambda one, user: conversation_of(one, user, chat, now), user)
+        return await self._read(user, mask, known)
 
     async def conversation_memory(self, user: str, chat: str) -> ConversationMemory:
         """The memory of a chat; revision 0 where there is none. Wrong word counts are put right (CM-8).
@@ -97,6 +111,21 @@ class SheetKeeping(Engine):
         if owner not in (None, user):
             raise NotAllowed("chat_unknown", id=repr(chat))
         return await self._read(user, mask, await self._recounted(stored, user, chat))
+
+    async def conversation_digest(self, user: str, chat: str) -> ConversationState:
+        """`conversation_memory` without what grows with the chat, where that is stored apart.
+
+        All of it while the user has hidden words: to mask these it is needed.
+        """
+        owner, stored, mask = await asyncio.gather(
+            self._storage.owner(chat),
+            self._storage.sheets(owned(user), [("conversation", chat)], annexes=False),
+            self._masks.of(user),
+        )
+        digest = digest_of(stored[0]) if stored and owner in (None, user) and not mask else None
+        if digest is None:
+            return await self.conversation_memory(user, chat)
+        return recounted(digest, await self._window(user, digest))
 
     async def conversation_memories(
         self, user: str, *, limit: int, offset: int = 0
@@ -117,21 +146,26 @@ class SheetKeeping(Engine):
                 found.append(await self._read(user, mask, known))
         return found
 
-    async def keep_conversation_memory(self, memory: ConversationMemory) -> ConversationMemory:
+    async def keep_conversation_memory(self, memory: C) -> C:
         """Stores the memory of a chat, and gives it with its new revision and time.
 
-        What was masked when it was read, and left as it was, is stored in full. Raises Conflict when it was
-        stored or dropped since it was read, NotAllowed('chat_unknown') for a chat that is not the user's.
+        Of a digest the rest stays as it is. What was masked when it was read, and left as it was, is stored
+        in full. Raises Conflict when it was stored or dropped since it was read, or read without words that
+        are not hidden any more, NotAllowed('chat_unknown') for a chat that is not the user's.
         """
         user, chat = owned(memory.user_id), memory.chat_id
         owner, mask = await asyncio.gather(self._storage.owner(chat), self._masks.of(user))
         if owner != user:
             raise NotAllowed("chat_unknown", id=repr(chat))
-        raw = kept = memory.model_copy(update={"updated_at": self._clock()})
-        if mask and memory.revision:
+        _check_hidden(memory, mask)
+        kept = memory.model_copy(update={"updated_at": self._clock()})
+        raw: ConversationState = kept
+        if isinstance(raw, ConversationMemory) and mask and memory.revision:  # a digest was never masked
             stored = await self._raw_conversation(user, chat)
-            raw = await asyncio.to_thread(unmasked, kept, stored, await self._read(user, mask, stored))
-        return await self._keep(("conversation", chat), user, kept, raw)
+            read = recounted(await self._read(user, mask, stored))  # upkeep counts the words that are left
+            raw = await asyncio.to_thread(unmasked, recounted(raw), stored, read)
+        revision = await self._keep(("conversation", chat), user, recounted(raw))
+        return kept.model_copy(update={"revision": revision})
 
     async def profile(self, user: str) -> Profile:
         """The cognitive profile (LM-3); empty, revision 0, where there is none. Raises SheetBroken."""
@@ -142,10 +176,11 @@ class SheetKeeping(Engine):
         """Stores the profile, and gives it with its new revision; as `keep_conversation_memory` does."""
         user = owned(profile.user)
         raw, mask = profile, await self._masks.of(user)
+        _check_hidden(profile, mask)
         if mask and profile.revision:
             stored = await self._raw_profile(user)
             raw = await asyncio.to_thread(unmasked, profile, stored, await self._read(user, mask, stored))
-        return await self._keep(PROFILE, user, profile, raw)
+        return profile.model_copy(update={"revision": await self._keep(PROFILE, user, raw)})
 
     async def drop_observed(self, user: str, cycles: Collection[str]) -> None:
         """Takes out of the profile what it has from these cycles alone; a broken one stays as it is.
@@ -199,7 +234,7 @@ class SheetKeeping(Engine):
             if changed == known:
                 return known
             try:
-                return await self._keep(SETTINGS, user, changed, changed)
+                return changed.model_copy(update={"revision": await self._keep(SETTINGS, user, changed)})
             except Conflict:
                 continue
         raise Conflict
@@ -250,14 +285,15 @@ class SheetKeeping(Engine):
         amended = await self._storage.amend_cycle(user, cycle_id, change)
         return amended.cycle if amended is not None and took else None
 
-    async def _keep(self, name: SheetName, user: str, kept: K, raw: K) -> K:
-        """Stores `raw`; gives `kept` as of its new revision."""
-        before = kept.revision
-        counted = recounted(raw) if isinstance(raw, ConversationMemory) else raw
-        document = dumped(counted, before + 1)
-        if not await self._storage.put_sheet(user, name, document, before=before, at=self._clock()):
+    async def _keep(
+        self, name: SheetName, user: str, record: ConversationState | Profile | UserSettings
+    ) -> int:
+        """Stores `record` behind the revision that it tells; its new one."""
+        document, annex = dumped(record, record.revision + 1)
+        at, before = self._clock(), record.revision
+        if not await self._storage.put_sheet(user, name, document, before=before, at=at, annex=annex):
             raise Conflict
-        return kept.model_copy(update={"revision": before + 1})
+        return before + 1
 
     async def _sheet(self, user: str, name: SheetName) -> Sheet | None:
         return next(iter(await self._storage.sheets(user, [name])), None)
@@ -268,9 +304,12 @@ class SheetKeeping(Engine):
     async def _recounted(self, sheet: Sheet | None, user: str, chat: str) -> ConversationMemory:
         """The memory of a chat as it is stored, with right word counts."""
         stored = conversation_of(sheet, user, chat, self._clock())
-        head = stored.head
-        recent = await self._storage.path(user, chat, head, limit=_RECENT) if head is not None else []
-        return recounted(stored, recent)
+        return recounted(stored, await self._window(user, stored))
+
+    async def _window(self, user: str, memory: ConversationState) -> list[Cycle]:
+        """The cycles of its recent memory."""
+        chat, head = memory.chat_id, memory.head
+        return await self._storage.path(user, chat, head, limit=_RECENT) if head is not None else []
 
     async def _raw_profile(self, user: str) -> Profile:
         return profile_of(await self._sheet(user, PROFILE), user)
@@ -281,7 +320,7 @@ class SheetKeeping(Engine):
             return sheet
         ids = await asyncio.to_thread(suspects, sheet, mask)
         cycles = {one.id: one for one in await self._storage.cycles(user, sorted(ids))} if ids else {}
-        return await asyncio.to_thread(masked, sheet, mask, cycles)
+        return (await asyncio.to_thread(masked, sheet, mask, cycles)).without(mask.memories)
 
     def _settings(self, sheet: Sheet | None, user: str) -> UserSettings:
         try:
@@ -297,6 +336,12 @@ class SheetKeeping(Engine):
         except SheetBroken as broken:
             log.warning("a stored sheet cannot be used: %s", broken.cause)
             return read(None, user)
+
+
+def _check_hidden(sheet: ConversationState | Profile, mask: Mask) -> None:
+    """Raises Conflict where other words are hidden than when `sheet` was read: its gaps cannot be filled."""
+    if sheet.hidden and sheet.hidden != mask.memories:
+        raise Conflict
 
 
 def _words(cycle: Cycle) -> tuple[Any, ...]:

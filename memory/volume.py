@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from thoughtcycle.memory.formed import ConversationMemory, OldCycle, Period
+from thoughtcycle.memory.formed import C, ConversationState, OldCycle, R, RolledUp
 from thoughtcycle.memory.records import Cycle
 
 SHORT = 500
@@ -78,7 +78,7 @@ def recent_words(recent: Iterable[Cycle]) -> int:
     return sum(map(cycle_words, recent))
 
 
-def counted(memory: ConversationMemory, recent: Iterable[Cycle]) -> ConversationMemory:
+def counted(memory: C, recent: Iterable[Cycle]) -> C:
     """`memory` with every word count as it should be, whatever was stored (CM-8)."""
     old = tuple(map(_right, memory.old_memory))
     periods = tuple(map(_right_period, memory.periods))
@@ -93,21 +93,21 @@ def _right(one: OldCycle) -> OldCycle:
     return one if words == one.summary_word_count else one.model_copy(update={"summary_word_count": words})
 
 
-def _right_period(one: Period) -> Period:
+def _right_period(one: R) -> R:
     words = count_words(one.summary)
     return one if words == one.word_count else one.model_copy(update={"word_count": words})
 
 
-def old_words(summaries: Iterable[OldCycle | Period]) -> int:
+def old_words(summaries: Iterable[OldCycle | RolledUp]) -> int:
     """Words of summaries, counted anew."""
     return sum(count_words(one.summary) for one in summaries)
 
 
-def usage(memory: ConversationMemory, volume: Volume) -> float:
+def usage(memory: ConversationState, volume: Volume) -> float:
     """Words in percent of the limit."""
     return round(100 * memory.total_word_count / volume.words, 1)
 
 
-def compression_due(memory: ConversationMemory, volume: Volume) -> bool:
+def compression_due(memory: ConversationState, volume: Volume) -> bool:
     """Whether compression shall start: enough words, and a change since it last found no way."""
     return not memory.stuck and memory.total_word_count >= volume.words * volume.start

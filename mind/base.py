@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from langchain_core.messages import AIMessage
 
@@ -85,6 +85,9 @@ class Question(Generic[T]):
 
 class Mind(ABC):
     """Answers questions. Implementations: `LLMMind` over model roles, `RuleMind` over word lists."""
+
+    by_rules: ClassVar[bool] = False
+    """Whether no model is asked: what only a prompt shows need not be looked for then."""
 
     async def warm(self) -> None:
         """Does beforehand what the first messages would wait for: half a second to compile the rules."""

@@ -19,6 +19,8 @@ LONG = 4_000
 class RuleMind(Mind):
     """Answers by word lists and patterns: no model, no key, no network, no tokens."""
 
+    by_rules = True
+
     async def ask(self, question: Question[T], view: View) -> T:
         """See Mind.ask. Raises ModelFailed `beyond_rules` when the question has no rule for this."""
         answer = await self._by_rules(question, view)

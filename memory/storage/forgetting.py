@@ -1,6 +1,7 @@
 """The part of the port that forgets a user as a whole, and refuses who writes for a time that is over."""
 
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import NamedTuple
@@ -32,20 +33,30 @@ class Glimpse(NamedTuple):
     """Another text once the settings sheet was written; None where there is none."""
 
 
+MOST = 50_000
+"""Users whose epochs a process knows, some 200 bytes each; whose last write is the oldest goes."""
+
+
 class Epochs:
     """What a process knows of users' epochs: how often each was forgotten when it began to write for them."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
+    def __init__(self, most: int = MOST) -> None:
+        """A write that came so late that `most` others have written since is taken for a new one."""
+        self._known: OrderedDict[str, int] = OrderedDict()
+        self._most = most
 
     def begin(self, user: str, epoch: int) -> None:
         """Something new begins: it belongs to the present epoch."""
         self._known[user] = epoch
+        self._known.move_to_end(user)
+        if len(self._known) > self._most:
+            self._known.popitem(last=False)
 
     def check(self, user: str, epoch: int) -> None:
         """Raises NotAllowed('user_forgotten'), once, when the user was forgotten since this process began."""
-        if self._known.setdefault(user, epoch) != epoch:
-            self._known[user] = epoch
+        known = self._known.get(user, epoch)
+        self.begin(user, epoch)
+        if known != epoch:
             raise NotAllowed("user_forgotten")
 
 

@@ -238,14 +238,21 @@ class MongoStorage(ToTheEnd, Storage):
     ) -> list[Job]:
         return await self._run(mongo_jobs.listing(self._db, users, states, limit))
 
-    async def sheets(self, user: str, names: Sequence[SheetName]) -> list[Sheet]:
-        return await self._run(mongo_sheets.sheets(self._db, user, names))
+    async def sheets(self, user: str, names: Sequence[SheetName], *, annexes: bool = True) -> list[Sheet]:
+        return await self._run(mongo_sheets.sheets(self._db, user, names, annexes))
 
     async def put_sheet(
-        self, user: str, name: SheetName, document: str, *, before: int, at: datetime
+        self,
+        user: str,
+        name: SheetName,
+        document: str,
+        *,
+        before: int,
+        at: datetime,
+        annex: str | None = None,
     ) -> bool:
         return await self._write(
-            self._late(user, mongo_sheets.put(self._db, user, name, document, before, at))
+            self._late(user, mongo_sheets.put(self._db, user, name, document, before, at, annex))
         )
 
     async def drop_sheet(self, user: str, name: SheetName, *, at: datetime) -> None:

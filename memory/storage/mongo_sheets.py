@@ -16,18 +16,23 @@ from thoughtcycle.memory.storage.mongo_transcript import TRANSCRIPTS
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName, as_sheet, stored_time
 from thoughtcycle.prompts.errors import NotAllowed
 
+_PLAIN: Document = {"revision": 1, "updated_at": 1, "document": 1}
+"""What is read of a sheet without its annex."""
 
-async def sheets(db: Database, user: str, names: Sequence[SheetName]) -> list[Sheet]:
+
+async def sheets(db: Database, user: str, names: Sequence[SheetName], annexes: bool) -> list[Sheet]:
     """See SheetStorage.sheets."""
     asked = {_id(user, name): name for name in names}
-    found = find_in(db.sheets, {}, "_id", list(asked))
+    found = find_in(db.sheets, {}, "_id", list(asked), None if annexes else _PLAIN)
     return [_sheet(one, user, asked[one["_id"]]) async for one in found]
 
 
-async def put(db: Database, user: str, name: SheetName, document: str, before: int, at: datetime) -> bool:
+async def put(
+    db: Database, user: str, name: SheetName, document: str, before: int, at: datetime, annex: str | None
+) -> bool:
     """See SheetStorage.put_sheet. What comes while the user is forgotten is taken back."""
     began = await epoch(db, user)
-    if not await _put(db, user, name, document, before, at):
+    if not await _put(db, user, name, _content(document, before, at, annex), before):
         return False
     if await epoch(db, user) != began:
         await db.sheets.delete_one({"_id": _id(user, name), "revision": before + 1})
@@ -40,21 +45,21 @@ async def drop(db: Database, user: str, name: SheetName, at: datetime) -> None:
     while True:
         found = await db.sheets.find_one({"_id": _id(user, name)}, {"revision": 1})
         if found is None:
-            if await _put(db, user, name, None, 0, at) or await db.sheets.find_one(_strays(user, name)):
+            if await _put(db, user, name, _content(None, 0, at, ""), 0) or await db.sheets.find_one(
+                _strays(user, name)
+            ):
                 return  # what stands in its way is the sheet of the chat's owner
             continue
         before = as_sheet(user, *name, revision=found.get("revision"), updated=None, document=None).revision
         mine = {"_id": found["_id"], "revision": found.get("revision")}
-        changed = {"$set": {**_named(user, name), **_content(None, before, at)}}
+        changed = {"$set": {**_named(user, name), **_content(None, before, at, "")}}
         if (await db.sheets.update_one(mine, changed)).matched_count:
             return
 
 
-async def _put(
-    db: Database, user: str, name: SheetName, document: str | None, before: int, at: datetime
-) -> bool:
+async def _put(db: Database, user: str, name: SheetName, fields: Document, before: int) -> bool:
     """The `_id` says whose sheet it is and of what: whatever else was edited by hand is put right."""
-    id, names, fields = _id(user, name), _named(user, name), _content(document, before, at)
+    id, names = _id(user, name), _named(user, name)
     if before:
         changed = await db.sheets.update_one({"_id": id, "revision": before}, {"$set": {**names, **fields}})
         return bool(changed.matched_count)
@@ -76,8 +81,9 @@ def _named(user: str, name: SheetName) -> Document:
     return named
 
 
-def _content(document: str | None, before: int, at: datetime) -> Document:
-    return {"revision": before + 1, "updated_at": stored_time(at), "document": document}
+def _content(document: str | None, before: int, at: datetime, annex: str | None) -> Document:
+    fields: Document = {"revision": before + 1, "updated_at": stored_time(at), "document": document}
+    return fields if annex is None else {**fields, "annex": annex or None}
 
 
 def _of(user: str) -> Document:
@@ -132,4 +138,5 @@ def _sheet(found: Document, user: str, name: SheetName) -> Sheet:
         revision=found.get("revision"),
         updated=found.get("updated_at"),
         document=found.get("document"),
+        annex=found.get("annex"),
     )

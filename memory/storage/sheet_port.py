@@ -29,28 +29,41 @@ class Sheet:
     """JSON; None where it was dropped."""
     flaw: str | None = None
     """What of it cannot be read beside the document, as after an edit by hand; its revision is 0 then."""
+    annex: str | None = None
+    """The part of it that few ask for, JSON; None where there is none, or it was not asked for."""
 
 
 class SheetStorage(ABC):
     """Keeps sheets; which of several writers gets its way is decided by the revision."""
 
     @abstractmethod
-    async def sheets(self, user: str, names: Sequence[SheetName]) -> list[Sheet]:
+    async def sheets(self, user: str, names: Sequence[SheetName], *, annexes: bool = True) -> list[Sheet]:
         """The sheets with these names, in any order, dropped ones too; in one go."""
 
     @abstractmethod
     async def put_sheet(
-        self, user: str, name: SheetName, document: str, *, before: int, at: datetime
+        self,
+        user: str,
+        name: SheetName,
+        document: str,
+        *,
+        before: int,
+        at: datetime,
+        annex: str | None = None,
     ) -> bool:
         """Stores a sheet as revision `before` + 1; False, and nothing changed, when it is not at `before`.
 
-        A sheet that was never stored is at 0. A conversation sheet is of one user only: another's is False,
-        but for one that stands, moved by hand, in the place of the chat's owner.
+        Document and `annex` change together; None leaves the annex as it is, "" takes it away. A sheet that
+        was never stored is at 0. A conversation sheet is of one user only: another's is False, but for one
+        that stands, moved by hand, in the place of the chat's owner.
         """
 
     @abstractmethod
     async def drop_sheet(self, user: str, name: SheetName, *, at: datetime) -> None:
-        """Empties a sheet, stored or not, as its next revision: who read it before writes nothing back."""
+        """Empties a sheet and its annex, stored or not, as its next revision.
+
+        Who read it before writes nothing back.
+        """
 
     @abstractmethod
     async def sheet_page(self, user: str, kind: SheetKind, *, limit: int, offset: int) -> list[Sheet]:
@@ -68,7 +81,9 @@ class SheetStorage(ABC):
         """Users who have such cycles, the one whose oldest waits longest first."""
 
 
-def as_sheet(user: str, kind: SheetKind, id: str, *, revision: Any, updated: Any, document: Any) -> Sheet:
+def as_sheet(
+    user: str, kind: SheetKind, id: str, *, revision: Any, updated: Any, document: Any, annex: Any = None
+) -> Sheet:
     """A sheet of whatever is stored: a revision that is none is told, a time that is none is long ago."""
     whole = isinstance(revision, int) or (isinstance(revision, float) and revision.is_integer())
     known = int(revision) if whole and revision > 0 else 0
@@ -76,13 +91,23 @@ def as_sheet(user: str, kind: SheetKind, id: str, *, revision: Any, updated: Any
         at = datetime.fromisoformat(updated)
     except (TypeError, ValueError):
         at = _LONG_AGO
-    if isinstance(document, bytes):
-        document = document.decode(errors="replace")
-    elif document is not None and not isinstance(document, str):
-        document = json.dumps(document, default=str)  # somebody stored the object in place of its text
     return Sheet(
-        user, kind, id, known, at if at.tzinfo else _LONG_AGO, document, None if known else "revision"
+        user,
+        kind,
+        id,
+        known,
+        at if at.tzinfo else _LONG_AGO,
+        _text(document),
+        None if known else "revision",
+        _text(annex) or None,
     )
+
+
+def _text(stored: Any) -> str | None:
+    """What is stored as JSON, also where somebody stored the object in place of its text."""
+    if isinstance(stored, bytes):
+        return stored.decode(errors="replace")
+    return stored if stored is None or isinstance(stored, str) else json.dumps(stored, default=str)
 
 
 def stored_time(at: datetime) -> str:

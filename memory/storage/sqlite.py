@@ -249,13 +249,20 @@ class SqliteStorage(InEpoch, Storage):
     ) -> list[Job]:
         return await self._read(sqlite_jobs.listing, users, states, limit)
 
-    async def sheets(self, user: str, names: Sequence[SheetName]) -> list[Sheet]:
-        return await self._read(sqlite_sheets.sheets, user, names)
+    async def sheets(self, user: str, names: Sequence[SheetName], *, annexes: bool = True) -> list[Sheet]:
+        return await self._read(sqlite_sheets.sheets, user, names, annexes)
 
     async def put_sheet(
-        self, user: str, name: SheetName, document: str, *, before: int, at: datetime
+        self,
+        user: str,
+        name: SheetName,
+        document: str,
+        *,
+        before: int,
+        at: datetime,
+        annex: str | None = None,
     ) -> bool:
-        return await self._late(user, sqlite_sheets.put, user, name, document, before, at)
+        return await self._late(user, sqlite_sheets.put, user, name, document, before, at, annex)
 
     async def drop_sheet(self, user: str, name: SheetName, *, at: datetime) -> None:
         await self._late(user, sqlite_sheets.drop, user, name, at)

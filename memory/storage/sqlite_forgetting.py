@@ -15,6 +15,7 @@ OWNED = {
     "cycles": "user",
     "conversations": "user",
     "jobs": "user",
+    "sheet_annexes": "user",
     "sheets": "user",
     "tombstones": "user",
     "erasure_keys": "user",
@@ -25,7 +26,7 @@ OWNED = {
 """Table → column that names the user, children first; `message_vectors` go with cycles."""
 _USERS = {"user", "space", "owner"}
 _IDS = {"id", "chat", "parent", "tip", "cycle", "memory", "current", "nosqlId", "thread_id"}
-_DOCUMENTS = {"document", "before"}
+_DOCUMENTS = {"document", "before", "annex"}
 
 
 def epoch(db: sqlite3.Connection, user: str) -> int:

@@ -18,6 +18,7 @@ _BYTES = (
     "SELECT sum(length(CAST(before AS BLOB))) FROM journal WHERE space = ?",
     "SELECT sum(length(CAST(document AS BLOB))) FROM cycles WHERE user = ?",
     "SELECT sum(length(CAST(document AS BLOB))) FROM sheets WHERE user = ?",
+    "SELECT sum(length(CAST(annex AS BLOB))) FROM sheet_annexes WHERE user = ?",
     "SELECT sum(length(data)) FROM files WHERE user = ?",
     "SELECT sum(length(data)) FROM message_vectors JOIN cycles ON cycles.id = cycle WHERE user = ?",
 )
@@ -35,6 +36,8 @@ def mend(db: sqlite3.Connection) -> None:
     """See Health.mend."""
     db.execute("DELETE FROM message_vectors WHERE cycle NOT IN (SELECT id FROM cycles)")
     db.execute("DELETE FROM accesses WHERE memory NOT IN (SELECT id FROM memories)")
+    there = "SELECT 1 FROM sheets WHERE user = one.user AND kind = one.kind AND id = one.id"
+    db.execute(f"DELETE FROM sheet_annexes AS one WHERE NOT EXISTS ({there})")
 
 
 def users(db: sqlite3.Connection) -> list[str]:

@@ -227,7 +227,7 @@ def feed(db: sqlite3.Connection, space: str, after: int, model: str | None) -> F
     if after == 0:
         documents = _stored(db, space, (*SEARCHED, "hidden"))
     else:
-        query = "SELECT DISTINCT memory FROM journal WHERE space = ? AND number > ?"
+        query = "SELECT memory FROM journal WHERE space = ? AND number > ?"  # DISTINCT would read them all
         changed = [row[0] for row in db.execute(query, (space, after))]
         documents = (row[0] for row in where_in(db, "document FROM memories", space, "id", changed))
     entries, places = entries_of(parsed(document) for document in documents)

@@ -181,6 +181,16 @@ MIGRATIONS: Sequence[str] = (
         until REAL NOT NULL
     );
     """,
+    """
+    CREATE TABLE sheet_annexes (
+        user TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        id TEXT NOT NULL,
+        annex TEXT NOT NULL,
+        PRIMARY KEY (user, kind, id),
+        FOREIGN KEY (user, kind, id) REFERENCES sheets (user, kind, id) ON DELETE CASCADE
+    );
+    """,
 )
 
 

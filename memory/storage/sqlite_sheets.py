@@ -9,14 +9,19 @@ from thoughtcycle.memory.records import Cycle
 from thoughtcycle.memory.storage.sheet_port import Sheet, SheetKind, SheetName, as_sheet, stored_time
 
 _FIELDS = "user, kind, id, revision, updated, document"
+_ANNEX = (
+    "(SELECT annex FROM sheet_annexes AS one "
+    "WHERE one.user = sheets.user AND one.kind = sheets.kind AND one.id = sheets.id)"
+)
+_NAMED = "user = ? AND kind = ? AND id = ?"  # row values use no index
 _CHUNK = 200
 _OWNED = "EXISTS (SELECT 1 FROM conversations WHERE id = ? AND user = ?)"
 
 
-def sheets(db: sqlite3.Connection, user: str, names: Sequence[SheetName]) -> list[Sheet]:
+def sheets(db: sqlite3.Connection, user: str, names: Sequence[SheetName], annexes: bool) -> list[Sheet]:
     """See SheetStorage.sheets."""
     found: list[Sheet] = []
-    one = f"SELECT {_FIELDS} FROM sheets WHERE user = ? AND kind = ? AND id = ?"  # row values use no index
+    one = f"SELECT {_FIELDS}, {_ANNEX if annexes else 'NULL'} FROM sheets WHERE {_NAMED}"
     for start in range(0, len(names), _CHUNK):
         some = names[start : start + _CHUNK]
         query = " UNION ALL ".join([one] * len(some))
@@ -25,24 +30,48 @@ def sheets(db: sqlite3.Connection, user: str, names: Sequence[SheetName]) -> lis
     return found
 
 
-def put(db: sqlite3.Connection, user: str, name: SheetName, document: str, before: int, at: datetime) -> bool:
+def put(
+    db: sqlite3.Connection,
+    user: str,
+    name: SheetName,
+    document: str,
+    before: int,
+    at: datetime,
+    annex: str | None,
+) -> bool:
     """See SheetStorage.put_sheet."""
+    stored = _put(db, user, name, document, before, at)
+    if stored and annex is not None:
+        db.execute(f"DELETE FROM sheet_annexes WHERE {_NAMED}", (user, *name))
+        if annex:
+            db.execute(
+                "INSERT INTO sheet_annexes (user, kind, id, annex) VALUES (?, ?, ?, ?)", (user, *name, annex)
+            )
+    return stored
+
+
+def _put(
+    db: sqlite3.Connection, user: str, name: SheetName, document: str, before: int, at: datetime
+) -> bool:
     values = (before + 1, stored_time(at), document, user, *name)
     if before:
-        query = (
-            "UPDATE sheets SET revision = ?, updated = ?, document = ? WHERE user = ? AND kind = ? AND id = ?"
-        )
-        return bool(db.execute(f"{query} AND revision = ?", (*values, before)).rowcount)
+        query = f"UPDATE sheets SET revision = ?, updated = ?, document = ? WHERE {_NAMED} AND revision = ?"
+        return bool(db.execute(query, (*values, before)).rowcount)
+    _clear_place(db, user, name)
+    query = (
+        "INSERT OR IGNORE INTO sheets (revision, updated, document, user, kind, id) VALUES (?, ?, ?, ?, ?, ?)"
+    )
+    return bool(db.execute(query, values).rowcount)
+
+
+def _clear_place(db: sqlite3.Connection, user: str, name: SheetName) -> None:
+    """What stands, moved there by hand, in the place of the sheet of a chat of the user's goes."""
     kind, id = name
     if kind == "conversation":
         db.execute(
             f"DELETE FROM sheets WHERE kind = ? AND id = ? AND user <> ? AND {_OWNED}",
             (*name, user, id, user),
         )
-    query = (
-        "INSERT OR IGNORE INTO sheets (revision, updated, document, user, kind, id) VALUES (?, ?, ?, ?, ?, ?)"
-    )
-    return bool(db.execute(query, values).rowcount)
 
 
 def drop(db: sqlite3.Connection, user: str, name: SheetName, at: datetime) -> None:
@@ -53,19 +82,22 @@ def drop(db: sqlite3.Connection, user: str, name: SheetName, at: datetime) -> No
         other = "EXISTS (SELECT 1 FROM conversations WHERE id = ? AND user <> ?)"
         if db.execute(f"DELETE FROM sheets WHERE {there} AND {other}", (*name, user, id, user)).rowcount:
             return
+    _clear_place(db, user, name)
     db.execute(
         "INSERT INTO sheets (revision, updated, document, user, kind, id) VALUES (1, ?, NULL, ?, ?, ?) "
         "ON CONFLICT (user, kind, id) DO UPDATE SET "
         "revision = CASE WHEN typeof(revision) = 'integer' AND revision > 0 THEN revision + 1 ELSE 1 END, "
-        "updated = excluded.updated, document = NULL",
+        "updated = excluded.updated, document = NULL "
+        "ON CONFLICT DO NOTHING",  # another's sheet of a chat that is nobody's
         (stored_time(at), user, *name),
     )
+    db.execute(f"DELETE FROM sheet_annexes WHERE {_NAMED}", (user, *name))
 
 
 def page(db: sqlite3.Connection, user: str, kind: SheetKind, limit: int, offset: int) -> list[Sheet]:
     """See SheetStorage.sheet_page."""
     query = (
-        f"SELECT {_FIELDS} FROM sheets WHERE user = ? AND kind = ? AND document IS NOT NULL "
+        f"SELECT {_FIELDS}, {_ANNEX} FROM sheets WHERE user = ? AND kind = ? AND document IS NOT NULL "
         "ORDER BY updated DESC, id DESC LIMIT ? OFFSET ?"
     )
     return [_sheet(row) for row in db.execute(query, (user, kind, limit, offset))]
@@ -86,6 +118,6 @@ def pending_users(db: sqlite3.Connection, limit: int) -> list[str]:
     return [str(row[0]) for row in db.execute(query, (limit,))]
 
 
-def _sheet(row: tuple[str, SheetKind, str, Any, Any, Any]) -> Sheet:
-    user, kind, id, revision, updated, document = row
-    return as_sheet(user, kind, id, revision=revision, updated=updated, document=document)
+def _sheet(row: tuple[str, SheetKind, str, Any, Any, Any, Any]) -> Sheet:
+    user, kind, id, revision, updated, document, annex = row
+    return as_sheet(user, kind, id, revision=revision, updated=updated, document=document, annex=annex)

@@ -18,6 +18,10 @@ FROM (SELECT 1)
 """
 
 
+MOST = 10_000
+"""Users whose glimpses are kept while nobody writes."""
+
+
 class Watch:
     """A connection that only reads, waits for no lock, and asks for single rows, found by their keys.
 
@@ -47,6 +51,8 @@ class Watch:
                 self._version = version
                 self._known.clear()
             if user not in self._known:
+                if len(self._known) >= MOST:
+                    self._known.clear()
                 self._known[user] = self._read(user)
         except (sqlite3.Error, UnicodeEncodeError):
             return None

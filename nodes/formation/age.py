@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thoughtcycle.memory.ageing import WINDOW, aged, missing, since_head, working_due
-from thoughtcycle.memory.formed import ConversationMemory
+from thoughtcycle.memory.formed import ConversationMemory, ConversationState
 from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.storage.base import Conflict
 from thoughtcycle.memory.volume import compression_due
 from thoughtcycle.nodes.formation.forming import Forming
 from thoughtcycle.nodes.formation.judge import judge_cycle
@@ -22,7 +23,8 @@ NEAR = 8
 class Talk:
     """A chat as its memory is made from it."""
 
-    memory: ConversationMemory
+    memory: ConversationState
+    """All of it where there are none `before`."""
     live: Sequence[str]
     """The cycles of the live branch, oldest first; where many come `before`, its end."""
     cycles: Sequence[Cycle]
@@ -58,7 +60,7 @@ async def age(forming: Forming) -> FormationUpdate:
     return {"due": due(after, forming.services.limits)}
 
 
-def due(memory: ConversationMemory, limits: Limits) -> Due:
+def due(memory: ConversationState, limits: Limits) -> Due:
     """The step that the memory of the chat needs after it aged."""
     if working_due(memory, limits.working_every):
         return "summarise"
@@ -72,14 +74,26 @@ async def talk_of(forming: Forming) -> Talk:
     """
     user, chat, own = forming.user, forming.state["chat"], forming.state["cycle_id"]
     memory, live = await gather(
-        forming.memory.conversation_memory(user, chat), forming.memory.is_live(user, chat, own)
+        forming.memory.conversation_digest(user, chat), forming.memory.is_live(user, chat, own)
     )
     path = await forming.memory.conversation(user, chat, limit=NEAR, tip=own) if live else []
     if (end := since_head(memory, path[::-1])) is not None:
         ids, before = end
         return Talk(memory, ids, await _given(forming, missing(memory, ids, before=before), path), before)
+    if not isinstance(memory, ConversationMemory):  # what belongs to a branch only the whole tells
+        memory = await forming.memory.conversation_memory(user, chat)
     branch = reached(memory, await forming.memory.branch(user, chat), own)
     return Talk(memory, branch, await _given(forming, missing(memory, branch), path))
+
+
+async def whole(forming: Forming, known: ConversationState) -> ConversationMemory:
+    """All of the memory of which `known` was read. Raises Conflict when it has been written since."""
+    if isinstance(known, ConversationMemory):
+        return known
+    found = await forming.memory.conversation_memory(forming.user, forming.state["chat"])
+    if found.revision != known.revision:
+        raise Conflict
+    return found
 
 
 async def _given(forming: Forming, wanted: Sequence[str], path: Iterable[Cycle]) -> list[Cycle]:
@@ -89,7 +103,7 @@ async def _given(forming: Forming, wanted: Sequence[str], path: Iterable[Cycle])
     return [*(read[id] for id in wanted if id in read), *await forming.memory.cycles(forming.user, rest)]
 
 
-def reached(memory: ConversationMemory, live: Sequence[str], cycle: str) -> Sequence[str]:
+def reached(memory: ConversationState, live: Sequence[str], cycle: str) -> Sequence[str]:
     """The live branch as far as formation has come: what waits behind this cycle has its own turn.
 
     Otherwise each cycle of a long backlog would take in all those behind it, in full. All of the branch

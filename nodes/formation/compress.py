@@ -2,7 +2,7 @@
 
 from thoughtcycle.memory.compression import Shorten, finished, next_step, rolled_up, shortened
 from thoughtcycle.memory.volume import compression_due
-from thoughtcycle.nodes.formation.age import talk_of
+from thoughtcycle.nodes.formation.age import talk_of, whole
 from thoughtcycle.nodes.formation.compressing import compress as shorter
 from thoughtcycle.nodes.formation.forming import Forming
 from thoughtcycle.nodes.formation.rolling_up import roll_up
@@ -15,7 +15,8 @@ async def compress(forming: Forming) -> FormationUpdate:
     talk = await talk_of(forming)
     if not compression_due(talk.memory, volume):
         return {}
-    memory, now, language = talk.memory, forming.services.clock(), forming.language
+    given = memory = await whole(forming, talk.memory)
+    now, language = forming.services.clock(), forming.language
     while (step := next_step(memory, talk.recent, volume)) is not None:
         before = memory
         if isinstance(step, Shorten):
@@ -26,7 +27,7 @@ async def compress(forming: Forming) -> FormationUpdate:
             memory = rolled_up(memory, step, answer)
         if memory == before:
             break
-    done = finished(memory, talk.recent, volume, now, changed=memory != talk.memory)
-    if done != talk.memory:
+    done = finished(memory, talk.recent, volume, now, changed=memory != given)
+    if done != given:
         await forming.memory.keep_conversation_memory(done)
     return {}

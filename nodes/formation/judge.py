@@ -33,7 +33,8 @@ async def judge_cycle(forming: Forming, cycle: Cycle) -> Judgement:
     cycle is made of one judgement.
     """
     exchange = exchange_of(cycle, forming)
-    known = await forming.find(cycle.message.text, KNOWN) if exchange.verdict.passed else []
+    asked = exchange.verdict.passed and not forming.mind.by_rules
+    known = await forming.find(cycle.message.text, KNOWN) if asked else []
     before = cycle.judgement.failures if cycle.judgement is not None else 0
     shown = [short_form(record) for record in known]
     made = await judged(forming.mind, exchange, shown, failures=before)

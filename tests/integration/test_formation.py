@@ -238,18 +238,26 @@ async def test_behind_a_known_chat_only_its_end_is_read(
     first = await tell(memory, *said * 3)
     await form(memory)
     whole: list[str] = []
-    read = memory._storage.links
+    read, put = memory._storage.links, memory._storage.put_sheet
 
     async def watched(user: str, chat: str) -> dict[str, str | None]:
         whole.append(chat)
         return await read(user, chat)
 
+    annexes: list[str | None] = []
+
+    async def stored(*args: Any, annex: str | None = None, **kwargs: Any) -> bool:
+        annexes.append(annex)
+        return await put(*args, annex=annex, **kwargs)
+
     monkeypatch.setattr(memory._storage, "links", watched)
+    monkeypatch.setattr(memory._storage, "put_sheet", stored)
     for place in range(3):
         await tell(memory, f"agora moro em Natal {place}", since=6 + place)
         await form(memory)
     known = await memory.conversation_memory("ana", "c")
     assert (whole, known.total_cycles, len(known.old_memory)) == ([], 9, 7)
+    assert annexes and set(annexes) == {None}, "what grows with the chat is left as it is"
     await unlearn(memory, "ana", (await memory.cycles("ana", [first[1].id]))[0], "nada")
     whole.clear()
     await tell(memory, "prefiro chá", "prefiro café", since=9)

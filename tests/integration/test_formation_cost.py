@@ -10,10 +10,13 @@ import pytest
 from support.background import BACK, Background
 from support.fake_openai import FakeOpenAI, Hang
 from support.graphs import Lab, lab
+from support.memories import WordEmbedder
 from thoughtcycle.graph.upkeep import create_worker
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle
+from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.nodes.services import Services
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 KEPT = {
@@ -116,6 +119,20 @@ async def test_the_reply_arrives_while_the_judge_hangs(
         del model.refuses["judge"]
         await product.understand("form")
         assert [one.formation for one in await told(product)] == ["done"] * 4
+
+
+@pytest.mark.spec("BY-3")
+async def test_without_a_model_nothing_is_looked_for_that_only_a_prompt_shows(tmp_path: Path) -> None:
+    embedder = WordEmbedder()
+    async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=embedder) as memory:
+        await heard(memory, "Moro em Recife")
+        await create_worker(Services(memory, RuleMind())).drain()
+        await heard(memory, "Que pergunta difícil essa do projeto, preciso pensar um pouco mais nisso")
+        before = len(embedder.calls)
+        await create_worker(Services(memory, RuleMind())).drain()
+        (cycle,) = await memory.conversation("ana", "t", limit=1)
+        assert cycle.judgement is not None and cycle.judgement.importance and not cycle.judgement.facts
+        assert len(embedder.calls) == before + 1, "what was said is embedded, once"
 
 
 async def told(product: Lab) -> list[Cycle]:

@@ -81,6 +81,46 @@ class SheetConformance:
         census = await storage.census("ana")
         assert (dict(census.sheets), census.pending) == ({"conversation": 1}, 0)
 
+    async def test_a_sheet_in_the_place_of_the_owners_does_not_keep_it_from_being_dropped(
+        self, storage: Storage
+    ) -> None:
+        name = ("conversation", "chat")
+        assert await storage.put_sheet("bia", name, "{}", before=0, at=START, annex="{}")
+        await storage.drop_sheet("ana", name, at=START)
+        assert await storage.sheets("ana", [name]) == []
+        await storage.claim("chat", "ana", START)
+        await storage.drop_sheet("ana", name, at=START)
+        assert not await storage.put_sheet("ana", name, "words", before=0, at=START)
+        assert await storage.put_sheet("ana", name, "words", before=1, at=START)
+
+    @pytest.mark.spec("CM-1")
+    async def test_an_annex_stays_until_another_one_is_given(self, storage: Storage) -> None:
+        name, put = ("conversation", "chat"), storage.put_sheet
+
+        async def annex(shown: bool = True) -> str | None:
+            (found,) = await storage.sheets("ana", [name], annexes=shown)
+            return found.annex
+
+        assert await put("ana", name, "1", before=0, at=START, annex="a\u0000 \U0001f980")
+        assert (await annex(), await annex(False)) == ("a\u0000 \U0001f980", None)
+        assert await put("ana", name, "2", before=1, at=START)
+        assert not await put("ana", name, "x", before=1, at=START, annex="late")
+        assert not await put("bia", name, "x", before=2, at=START, annex="hers")
+        assert not await put("bia", name, "x", before=0, at=START, annex="hers")
+        (page,) = await storage.sheet_page("ana", "conversation", limit=9, offset=0)
+        assert (page.revision, page.document, page.annex) == (2, "2", "a\u0000 \U0001f980")
+        assert await put("ana", name, "3", before=2, at=START, annex="b")
+        assert await annex() == "b"
+        assert await put("ana", name, "4", before=3, at=START, annex="")
+        assert await annex() is None
+        assert await put("ana", name, "5", before=4, at=START, annex="c")
+        before = (await storage.census("ana")).bytes
+        await storage.drop_sheet("ana", name, at=START)
+        assert await annex() is None
+        assert (await storage.census("ana")).bytes < before
+        assert await put("ana", name, "6", before=6, at=START)
+        assert await annex() is None
+
     @pytest.mark.spec("CM-1")
     async def test_the_last_updated_come_first(self, storage: Storage) -> None:
         for number, chat in enumerate(("b", "a", "c")):
@@ -101,7 +141,7 @@ class SheetConformance:
     async def test_sheets_go_with_their_user_and_late_ones_are_refused(self, storage: Storage) -> None:
         await storage.claim("chat", "ana", START)
         await storage.put_sheet("ana", PROFILE, "{}", before=0, at=START)
-        await storage.put_sheet("ana", ("conversation", "chat"), "{}", before=0, at=START)
+        await storage.put_sheet("ana", ("conversation", "chat"), "{}", before=0, at=START, annex="{}")
         await storage.put_sheet("bia", PROFILE, "{}", before=0, at=START)
         assert "ana" in await storage.users()
         storage_of_before = storage._epochs._known.copy()  # type: ignore[attr-defined]
@@ -113,6 +153,8 @@ class SheetConformance:
             await storage.put_sheet("ana", PROFILE, "late", before=0, at=START)
         assert refused.value.code == "user_forgotten"
         assert await storage.sheets("ana", [PROFILE]) == []
+        await storage.put_sheet("carl", ("conversation", "chat"), "{}", before=0, at=START)
+        assert [one.annex for one in await storage.sheets("carl", [("conversation", "chat")])] == [None]
         assert len(await storage.sheets("bia", [PROFILE])) == 1
 
     async def test_pending_cycles_come_oldest_first(self, storage: Storage) -> None:

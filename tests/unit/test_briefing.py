@@ -221,6 +221,13 @@ def test_secrets_are_masked_wherever_a_briefing_shows_them(recipe: Any) -> None:
     assert "••••" in shown and "girassol" not in shown and "sk-proj" not in shown
 
 
+@pytest.mark.spec("HM-10")
+def test_a_topic_stays_on_its_line_and_is_cut_like_any_text() -> None:
+    made = brief(material(hit("a", "Recife", layer="semantic", key="home\n town " + "x" * 500 + ":city")))
+    (line,) = [line for line in made.text.split("\n") if "Recife" in line]
+    assert line.startswith("- home town ") and len(line) < 90
+
+
 def test_what_was_once_true_is_labelled_as_past_with_its_dates() -> None:
     former = record("v1", content="Mora em Recife", status="superseded", valid_to=NOW - timedelta(days=9))
     made = brief(material(hit("l1", "Mora em Natal", key="home"), former={"l1": former}))

@@ -6,8 +6,9 @@ import pytest
 
 from support.exchanges import at, exchange, judged
 from thoughtcycle.memory.ageing import aged, missing, since_head, with_working, working_due
+from thoughtcycle.memory.annex import joined, parted
 from thoughtcycle.memory.compression import RollUp, Shorten, finished, next_step, rolled_up, shortened
-from thoughtcycle.memory.formed import ConversationMemory, Period
+from thoughtcycle.memory.formed import C, ConversationMemory, Period
 from thoughtcycle.memory.judgement import CriticalDatum, CriticalKind, Preserved, PreservedData
 from thoughtcycle.memory.ledger import figures, guarded, merged
 from thoughtcycle.memory.records import Cycle
@@ -280,7 +281,7 @@ def _nothing_is_lost(memory: ConversationMemory, cycles: Sequence[Cycle]) -> Non
     assert covered == [cycle.id for cycle in cycles[:-2]]
 
 
-def gone_on(memory: ConversationMemory, cycles: Sequence[Cycle]) -> ConversationMemory:
+def gone_on(memory: C, cycles: Sequence[Cycle]) -> C:
     """`after`, from the end of the branch alone."""
     end = since_head(memory, cycles[:-9:-1])
     assert end is not None
@@ -303,10 +304,26 @@ def test_the_end_of_a_long_chat_says_as_much_as_all_of_it(together: int) -> None
             cycles = [told(n) if one.judgement is None else one for n, one in enumerate(cycles)]
         whole = after(memory, cycles)
         assert gone_on(memory, cycles) == whole and gone_on(whole, cycles) is whole
+        digest, annex = parted(memory)
+        assert joined(gone_on(digest, cycles), annex) == whole
         if working_due(whole):
             whole = with_working(whole, f"bis {len(cycles)}", at(9))
         memory = settle(whole, cycles[-2:], "curto " * 9, small) if compression_due(whole, small) else whole
     assert memory.compression_count > 1 and memory.periods
+
+
+def test_both_parts_of_a_memory_make_it_whole_whatever_an_edit_took_out() -> None:
+    periods = [
+        Period(cycle_ids=tuple(ids), since=at(n), until=at(n), summary=f"p{n}", word_count=1)
+        for n, ids in enumerate((["c0", "c1"], [], ["c2"], ["c0"]))
+    ]
+    known = after(empty(), [exchange(n) for n in range(5)]).model_copy(update={"periods": tuple(periods)})
+    digest, annex = parted(known)
+    assert joined(digest, annex) == known
+    fewer = digest.model_copy(update={"periods": digest.periods[2:]})
+    assert joined(fewer, annex) == known.model_copy(update={"periods": tuple(periods[2:])})
+    for wrong in (annex.rolled[:2], (("c0",), *annex.rolled[1:])):
+        assert joined(digest, annex.model_copy(update={"rolled": wrong})) is None
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,14 @@ EDITS: dict[str, tuple[SheetName, Edit, str]] = {
     "another chat": (CHAT, lambda found: found.update(chat_id="other"), "sheet_broken"),
     "half an entry": (CHAT, lambda found: found["old_memory"][0].pop("summary"), "sheet_broken"),
     "no time zone": (CHAT, lambda found: found.update(created_at="2026-03-01T12:00:00"), "sheet_broken"),
-    "a cycle of nobody's": (CHAT, lambda found: found["ledger"][0].update(cycle_id="x"), "sheet_cycle"),
+    "a cycle of nobody's": (
+        CHAT,
+        lambda found: found["annex"]["ledger"][0].update(cycle_id="x"),
+        "sheet_cycle",
+    ),
+    "a cycle less": (CHAT, lambda found: found["annex"]["rolled"][0].pop(), "sheet_broken"),
+    "no annex": (CHAT, lambda found: found["annex"].clear(), "sheet_broken"),
+    "half an annex": (CHAT, lambda found: found["annex"]["ledger"][0].pop("timestamp"), "sheet_broken"),
     "another end": (CHAT, lambda found: found.update(head="x"), "sheet_cycle"),
     "wrong count": (CHAT, lambda found: found["periods"][0].update(word_count=99), "sheet_counts"),
     "other revision": (CHAT, lambda found: found.update(revision=7), "sheet_revision"),
@@ -51,11 +58,13 @@ async def edit(memory: Memory, name: SheetName, change: Edit) -> None:
     """What somebody does with an editor."""
     (stored,) = await memory._storage.sheets("ana", [name])
     assert stored.document is not None
-    found = json.loads(stored.document)
+    found = json.loads(stored.document) | {"annex": json.loads(stored.annex or "{}")}
     change(found)
     found["revision"] += 1
-    document = json.dumps(found)
-    assert await memory._storage.put_sheet("ana", name, document, before=stored.revision, at=START)
+    annex = found.pop("annex")
+    document, annex = json.dumps(found), json.dumps(annex) if annex else ""
+    before = stored.revision
+    assert await memory._storage.put_sheet("ana", name, document, before=before, at=START, annex=annex)
 
 
 @pytest.mark.spec("CM-8", "BY-4")

@@ -5,10 +5,10 @@ import pytest
 from support.engines import memory as memory
 from support.memories import START
 from support.sheets import DOG, PLAN, dog, judgement, profile, sheet, talk
-from thoughtcycle.memory.formed import ConversationMemory, Profile, ProfileEntry
-from thoughtcycle.memory.judgement import Mood
+from thoughtcycle.memory.formed import ConversationMemory, LedgerEntry, Profile, ProfileEntry
+from thoughtcycle.memory.judgement import Mood, PreservedData
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle, MemoryRecord
+from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
 from thoughtcycle.memory.storage.base import Conflict
 from thoughtcycle.prompts.errors import NotAllowed
 
@@ -45,6 +45,20 @@ async def test_what_is_erased_leaves_sheets_and_judgements_for_good(memory: Memo
     for cycle in await memory.conversation("ana", "chat"):
         assert cycle.judgement is not None and "Luna" not in cycle.judgement.model_dump_json()
     assert (await memory.erase("ana", [known.id])).sheets == 0
+
+
+@pytest.mark.spec("BY-9")
+async def test_what_grows_with_a_chat_is_looked_through_too(memory: Memory) -> None:
+    told, _, _ = await formed(memory)
+    data = PreservedData(decisions=("Levar o Bolt ao parque.",))
+    row = LedgerEntry(cycle_id=told.id, timestamp=told.message.at, preserved_data=data)
+    known = await memory.conversation_memory("ana", "chat")
+    await memory.keep_conversation_memory(known.model_copy(update={"ledger": (*known.ledger, row)}))
+    assert await memory.prove_erased("ana", ["Bolt"]) == ["sheets"]
+    draft = MemoryDraft(content="Cachorro: Bolt", source=Source(cycle=told.id, words="Bolt"))
+    (bolt,) = await memory.save("ana", [draft])
+    assert (await memory.erase("ana", [bolt.record.id])).left == ()
+    assert await memory.prove_erased("ana", ["Bolt"]) == []
 
 
 @pytest.mark.spec("BY-9")

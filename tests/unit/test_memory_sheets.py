@@ -8,7 +8,9 @@ import pytest
 from support.engines import memory as memory
 from support.memories import START, said
 from support.sheets import DOG, PLAN, dog, judgement, profile, sheet, talk
+from thoughtcycle.memory.annex import parted
 from thoughtcycle.memory.formed import (
+    ConversationMemory,
     LedgerEntry,
     Profile,
     UserSettings,
@@ -20,8 +22,10 @@ from thoughtcycle.memory.judgement import (
 )
 from thoughtcycle.memory.masking import HIDDEN
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.sheet_loading import SheetBroken
+from thoughtcycle.memory.sheet_loading import SheetBroken, recounted
 from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.storage.sheet_port import SheetName
+from thoughtcycle.memory.volume import counted
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 
@@ -40,6 +44,53 @@ async def test_an_unknown_chat_starts_empty_and_a_known_one_is_loaded(memory: Me
         await memory.keep_conversation_memory(kept)
     assert [one.chat_id for one in await memory.conversation_memories("ana", limit=9)] == ["chat"]
     assert again.updated_at > loaded.updated_at
+
+
+@pytest.mark.spec("CM-1", "CM-4")
+async def test_what_grows_with_a_chat_is_neither_read_nor_written_with_each_cycle(memory: Memory) -> None:
+    told, other = await talk(memory), await talk(memory, PLAN)
+    assert (await memory.conversation_digest("ana", "chat")).revision == 0
+    await memory.keep_conversation_memory(sheet(told, other))
+    whole = await memory.conversation_memory("ana", "chat")
+    digest = await memory.conversation_digest("ana", "chat")
+    assert digest == parted(whole)[0]
+    shown = (await memory.sheets("ana", "chat")).conversation
+    assert shown is not None and shown.periods == digest.periods
+    kept = await memory.keep_conversation_memory(digest.model_copy(update={"stuck": True}))
+    changed = {"stuck": True, "revision": 2, "updated_at": kept.updated_at}
+    assert await memory.conversation_memory("ana", "chat") == whole.model_copy(update=changed)
+    with pytest.raises(Conflict):
+        await memory.keep_conversation_memory(digest)
+    with pytest.raises(NotAllowed):
+        await memory.conversation_digest("bia", "chat")
+    read = await memory.conversation_digest("ana", "chat")
+    known = await dog(memory, told)
+    await memory.hide("ana", [known.id])
+    masked = await memory.conversation_digest("ana", "chat")
+    assert isinstance(masked, ConversationMemory) and "Luna" not in masked.model_dump_json()
+    assert masked == await memory.conversation_memory("ana", "chat")
+    await memory.keep_conversation_memory(read.model_copy(update={"stuck": False}))
+    await memory.undo("ana", known.id)
+    changed = {"revision": 3, "updated_at": (await memory.conversation_digest("ana", "chat")).updated_at}
+    assert await memory.conversation_memory("ana", "chat") == whole.model_copy(update=changed)
+
+
+@pytest.mark.spec("CM-1")
+async def test_a_memory_that_was_stored_as_one_document_is_kept_in_two(memory: Memory) -> None:
+    told, other = await talk(memory), await talk(memory, PLAN)
+    before = recounted(sheet(told, other).model_copy(update={"revision": 1}))
+    name: SheetName = ("conversation", "chat")
+    await memory._storage.put_sheet("ana", name, before.model_dump_json(), before=0, at=START)
+    assert await memory.doctor("ana") == []
+    known = await memory.conversation_digest("ana", "chat")
+    assert isinstance(known, ConversationMemory) and known.ledger == before.ledger
+    shown = (await memory.sheets("ana", "chat")).conversation
+    assert shown is not None and shown.periods == before.periods
+    kept = await memory.keep_conversation_memory(known)
+    assert await memory.conversation_memory("ana", "chat") == kept and kept.periods == before.periods
+    (stored,) = await memory._storage.sheets("ana", [name])
+    assert "cycle_ids" not in str(stored.document) and before.ledger[0].cycle_id in str(stored.annex)
+    assert await memory.conversation_digest("ana", "chat") == parted(kept)[0]
 
 
 @pytest.mark.spec("CM-8")
@@ -267,3 +318,35 @@ async def test_times_without_a_zone_are_broken(memory: Memory) -> None:
         await memory.conversation_memory("ana", "chat")
     assert broken.value.cause == "old_memory.0.timestamp: timezone_aware"
     await memory._storage.drop_sheet("ana", name, at=START)
+
+
+async def test_words_that_come_back_while_a_masked_sheet_is_worked_on_are_not_lost(memory: Memory) -> None:
+    told, other = await talk(memory), await talk(memory, PLAN)
+    known = await dog(memory, told)
+    await memory.keep_conversation_memory(sheet(told, other))
+    await memory.keep_profile(profile(told, other))
+    await memory.hide("ana", [known.id])
+    chat, own = await memory.conversation_memory("ana", "chat"), await memory.profile("ana")
+    assert HIDDEN in chat.working and HIDDEN in own.entries[0].value
+    await memory.undo("ana", known.id)
+    with pytest.raises(Conflict):
+        await memory.keep_conversation_memory(chat.model_copy(update={"stuck": True}))
+    with pytest.raises(Conflict):
+        await memory.keep_profile(own.model_copy(update={"moods": ()}))
+    chat, own = await memory.conversation_memory("ana", "chat"), await memory.profile("ana")
+    assert HIDDEN not in chat.model_dump_json() + own.model_dump_json()
+    assert (await memory.keep_conversation_memory(chat)).revision == 2
+
+
+async def test_counting_the_words_that_are_left_of_a_masked_sheet_loses_none(memory: Memory) -> None:
+    told, other = await talk(memory), await talk(memory, PLAN)
+    known = await dog(memory, told)
+    await memory.keep_conversation_memory(sheet(told, other))
+    before = await memory.conversation_memory("ana", "chat")
+    await memory.hide("ana", [known.id])
+    masked = counted(await memory.conversation_memory("ana", "chat"), ())
+    assert masked.old_memory[0].summary_word_count < before.old_memory[0].summary_word_count
+    kept = await memory.keep_conversation_memory(masked.model_copy(update={"stuck": True}))
+    await memory.undo("ana", known.id)
+    changed = {"stuck": True, "revision": 2, "updated_at": kept.updated_at}
+    assert await memory.conversation_memory("ana", "chat") == before.model_copy(update=changed)

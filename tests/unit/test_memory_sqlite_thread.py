@@ -13,6 +13,8 @@ from support.memories import record
 from thoughtcycle.memory.storage import write_turn
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.storage.sqlite import SqliteStorage
+from thoughtcycle.memory.storage.sqlite_memories import commit, feed
+from thoughtcycle.memory.storage.sqlite_thread import connect
 from thoughtcycle.memory.storage.write_turn import Connection
 from thoughtcycle.prompts.errors import InputRefused
 
@@ -37,6 +39,20 @@ async def test_each_reader_gets_its_own_answer(tmp_path: Path, monkeypatch: pyte
         assert (bia, unknown) == ([], None)
         assert number == (((1, made.created, "m1"),), None)
         assert len(ways) == 1
+
+
+async def test_news_are_found_by_their_numbers(tmp_path: Path) -> None:
+    with closing(connect(tmp_path / "m.db", 1.0)) as db:
+        for number in range(3):
+            made = record(f"m{number}", content=f"Fato {number}.")
+            commit(db, "ana", [Write(made, "create", made.created)])
+        asked: list[str] = []
+        db.set_trace_callback(asked.append)
+        assert [entry.id for entry in feed(db, "ana", 2, None).entries] == ["m2"]
+        db.set_trace_callback(None)
+        steps = [row[3] for sql in asked for row in db.execute(f"EXPLAIN QUERY PLAN {sql}")]
+    news = [step for step in steps if "number>" in step]
+    assert news and not any("SCAN" in step or "journal_memory" in step for step in steps), steps
 
 
 async def test_a_read_that_fails_fails_alone(tmp_path: Path) -> None:
