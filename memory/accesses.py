@@ -39,10 +39,10 @@ class AccessCounter:
         """Counts one access of each of the user's memories; they are written within a few seconds."""
         known = self._waiting.get(user, {})
         room = sum(map(len, self._waiting.values())) < self._most
-        new = [id for id in ids if room or id in known]
+        new = {id: (1, at) for id in ids if room or id in known}
         if not new:
             return
-        self._add(user, dict.fromkeys(new, (1, at)))
+        self._add(user, new)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._behind())
 
@@ -95,7 +95,8 @@ class AccessCounter:
 
     def _add(self, user: str, counts: Mapping[str, _Count]) -> None:
         waiting = self._waiting.setdefault(user, {})
-        waiting.update({id: _sum(waiting.get(id), access) for id, access in counts.items()})
+        for id, access in counts.items():
+            waiting[id] = _sum(waiting.get(id), access)
 
 
 def _sum(known: _Count | None, more: _Count) -> _Count:

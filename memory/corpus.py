@@ -19,7 +19,7 @@ from thoughtcycle.memory.words import Term
 
 _FAR_OFF = -1
 """Place of the nearest vector of a memory whose vectors are all too far."""
-_NEAREST = 128
+_NEAREST = 64
 """Vectors, and keyword matches, looked at per query; a memory has one vector per search key."""
 
 

@@ -1,16 +1,16 @@
 """The derived index of a transcript: every live message, found by itself and its neighbours."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from functools import cache
+from datetime import UTC, date, datetime, timedelta
+from functools import cache, lru_cache
 from heapq import nlargest
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thoughtcycle.memory.masking import NOTHING, Mask
-from thoughtcycle.memory.postings import MOST_TERMS, Postings, grown
+from thoughtcycle.memory.postings import MOST_TERMS, Counted, Postings, counted, grown
 from thoughtcycle.memory.ranking import (
     ABOUT,
     FLOOR,
@@ -22,20 +22,34 @@ from thoughtcycle.memory.ranking import (
     spread,
     whole,
 )
-from thoughtcycle.memory.records import Cycle, CycleMessage, MessageHit, MessageVector
+from thoughtcycle.memory.records import Cycle, CycleMessage, MessageHit, MessageVector, Role
 from thoughtcycle.memory.storage.base import CycleFeed
 from thoughtcycle.memory.vectors import MANY, Vectors
 from thoughtcycle.memory.words import Term, digest, terms
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 
-@dataclass(frozen=True)
-class _Kept:
+class _Kept(NamedTuple):
+    """A cycle."""
+
+    id: str
     chat: str
     parent: str | None
     at: datetime
     slots: tuple[int, ...]
     """Of its messages that hold words, in the order in which they were said."""
+
+
+class _Said(NamedTuple):
+    """A message as it may be read: whoever finds it reads nothing more."""
+
+    cycle: str
+    chat: str
+    id: str
+    role: Role
+    name: str | None
+    at: datetime
+    text: str
 
 
 class MessageIndex:
@@ -54,8 +68,10 @@ class MessageIndex:
         self._cycles: dict[str, _Kept] = {}
         self._paths: dict[str, list[str]] = {}
         """Chat → its live cycles, oldest first."""
-        self._said: dict[int, tuple[str, str, CycleMessage]] = {}
-        """Slot → cycle, chat and the message as it may be read: whoever finds it reads nothing more."""
+        self._chats: dict[str, str] = {}
+        """Chat → the same text, held once for all that is said there."""
+        self._said: list[_Said | None] = []
+        """By slot; None for a slot that is free."""
         self._characters = 0
         self._free: list[int] = []
         self._own, self._about = Postings(), Postings()
@@ -71,7 +87,7 @@ class MessageIndex:
     @property
     def size(self) -> int:
         """How many messages are kept, live or not."""
-        return len(self._said)
+        return len(self._said) - len(self._free)
 
     @property
     def nbytes(self) -> int:
@@ -84,7 +100,7 @@ class MessageIndex:
             + vectors
             + waiting
             + self._characters
-            + 1_300 * len(self._said)
+            + 600 * len(self._said)
         )
 
     def apply(self, feed: CycleFeed) -> None:
@@ -105,7 +121,7 @@ class MessageIndex:
         for slot, vector in vectors.items():
             data = np.frombuffer(vector.data, dtype="<f4")
             if self._vectors is None:
-                self._vectors = Vectors(data.size)
+                self._vectors = Vectors(data.size, half=True)
             self.pending.pop(slot, None)
             if data.size == self._vectors.dimension:
                 (self._rows[slot],) = self._vectors.add(data.reshape(1, -1))
@@ -145,15 +161,16 @@ class MessageIndex:
         return [self._hit(slot, value) for slot, value in found if value > 0]
 
     def _hit(self, slot: int, relevance: float) -> MessageHit:
-        cycle, chat, message = self._said[slot]
+        said = self._said[slot]
+        assert said is not None  # only live slots are found
         return MessageHit(
-            cycle=cycle,
-            chat=chat,
-            message=message.id,
-            role=message.role,
-            name=message.name,
-            at=message.at,
-            text=message.text,
+            cycle=said.cycle,
+            chat=said.chat,
+            message=said.id,
+            role=said.role,
+            name=said.name,
+            at=said.at,
+            text=said.text,
             relevance=relevance,
         )
 
@@ -195,28 +212,32 @@ class MessageIndex:
         """Keeps a cycle, on no branch yet; slot → vector of the messages that have one."""
         ready, slots = {}, []
         cycle = self.mask.cycle(cycle)
+        chat = self._chats.setdefault(cycle.chat, cycle.chat)
+        parent = self._cycles[cycle.parent].id if cycle.parent in self._cycles else cycle.parent
         for message in (cycle.message, *cycle.replies):
             text = message.text
             if not text.strip():
                 continue
             slot = self._slot()
             slots.append(slot)
-            self._said[slot] = (cycle.id, cycle.chat, message)
+            at = _plain(message.at)
+            self._said[slot] = _Said(cycle.id, chat, message.id, message.role, message.name, at, text)
             self._characters += len(text)
             self._own.add(slot, (text,))
-            self._about.add(slot, about(message))
+            self._about.put(slot, _about(message.name, at.date()))
             key = dense_key(message, text)
             if (vector := vectors.get((cycle.id, digest(key)))) is not None:
                 ready[slot] = vector
             else:
                 self.pending[slot] = (cycle.id, key)
-        self._cycles[cycle.id] = _Kept(cycle.chat, cycle.parent, cycle.opened_at, tuple(slots))
+        self._cycles[cycle.id] = _Kept(cycle.id, chat, parent, _plain(cycle.opened_at), tuple(slots))
         return ready
 
     def _remove(self, cycle: str) -> None:
         kept = self._cycles.pop(cycle, None)
         for slot in kept.slots if kept is not None else ():
-            self._characters -= len(self._said.pop(slot)[2].text)
+            said, self._said[slot] = self._said[slot], None
+            self._characters -= len(said.text) if said is not None else 0
             self.pending.pop(slot, None)
             self._own.remove(slot)
             self._about.remove(slot)
@@ -247,8 +268,9 @@ class MessageIndex:
         seen: set[str] = set()
         while tip is not None and tip != known and tip in self._cycles and tip not in seen:
             seen.add(tip)
-            path.append(tip)
-            tip = self._cycles[tip].parent
+            kept = self._cycles[tip]
+            path.append(kept.id)
+            tip = kept.parent
         return path[::-1], known is not None and tip == known
 
     def _of(self, cycle: str) -> tuple[int, ...]:
@@ -258,7 +280,11 @@ class MessageIndex:
         return [slot for cycle in cycles for slot in self._of(cycle)]
 
     def _slot(self) -> int:
-        slot = self._free.pop() if self._free else len(self._said)
+        if self._free:
+            slot = self._free.pop()
+        else:
+            slot = len(self._said)
+            self._said.append(None)
         self._live = grown(self._live, slot + 1)
         self._before, self._after, self._rows = (
             grown(links, slot + 1) for links in (self._before, self._after, self._rows)
@@ -272,9 +298,15 @@ def dense_key(message: CycleMessage, text: str) -> str:
     return f"{message.name}: {text}" if message.name else text
 
 
-def about(message: CycleMessage) -> tuple[str, ...]:
-    """Keywords of a message beside its text: the speaker and the day it was said."""
-    return (message.name or "", str(message.at.day), *_months()[message.at.month], str(message.at.year))
+@lru_cache(maxsize=1_024)
+def _about(name: str | None, day: date) -> Counted:
+    """Words of a message beside its text: the speaker and the day it was said."""
+    return counted((name or "", str(day.day), *_months()[day.month], str(day.year)))
+
+
+def _plain(at: datetime) -> datetime:
+    """The same time; UTC as the one object that Python has of it, where each read document brings its own."""
+    return at.replace(tzinfo=UTC) if at.utcoffset() == timedelta() else at
 
 
 @cache

@@ -4,7 +4,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,31 @@ from thoughtcycle.memory.words import Term, terms
 
 MOST_TERMS = 64
 """Terms of a query that count: the rest of a very long message is not read."""
+_FEW = 8
+"""Values that are sorted to find a bound, for each that is wanted."""
 
 Documents = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.float32]
 NOBODY: tuple[Documents, Numbers] = (np.empty(0, np.int32), np.empty(0, np.float32))
 
 
-@dataclass
+class Counted(NamedTuple):
+    """The words of a document; shared by all that say the same, where the caller keeps it."""
+
+    forms: tuple[str, ...]
+    counts: tuple[int, ...]
+    """How often each form is there."""
+    words: int
+
+
+def counted(texts: Iterable[str]) -> Counted:
+    """The words of `texts`."""
+    words = [term for text in texts for term in terms(text)]
+    counts = Counter(form for term in words for form in term)
+    return Counted(tuple(counts), tuple(counts.values()), len(words))
+
+
+@dataclass(slots=True)
 class _Column:
     """The documents that hold one form, and how often."""
 
@@ -90,19 +108,21 @@ class Postings:
 
     def add(self, document: int, texts: Iterable[str]) -> None:
         """Puts the words of `texts` under `document`, which must not be there yet."""
-        words = [term for text in texts for term in terms(text)]
-        counts = Counter(form for term in words for form in term)
-        for form, count in counts.items():
+        self.put(document, counted(texts))
+
+    def put(self, document: int, said: Counted) -> None:
+        """As `add`, of what was counted already."""
+        for form, count in zip(said.forms, said.counts, strict=True):
             column = self._own(form)
             column.documents.append(document)
             column.counts.append(count)
-        self._forms[document] = tuple(counts)
+        self._forms[document] = said.forms
         self._lengths = grown(self._lengths, document + 1)
-        self._lengths[document] = len(words)
+        self._lengths[document] = said.words
         self._norms = None
-        self._total += len(words)
+        self._total += said.words
         self._size += 1
-        self._entries += len(counts)
+        self._entries += len(said.forms)
 
     def remove(self, *gone: int) -> None:
         """Forgets these documents, each column once; unknown ones are passed over."""
@@ -145,9 +165,9 @@ class Postings:
             self._norms = length_norms(self._lengths, self._total / self._size if self._size else 0.0)
         columns = [self.holders(term) for term in list(dict.fromkeys(query))[:MOST_TERMS]]
         weights = [idf(self._size, len(documents)) for documents, _ in columns]
-        every = np.concatenate([NOBODY[0], *(documents for documents, _ in columns)])
+        every = np.concatenate([NOBODY[0], *(documents for documents, _ in columns)], dtype=np.intp)
         counts = np.concatenate([NOBODY[1], *(counts for _, counts in columns)])
-        each = np.repeat(np.array(weights, np.float32), [len(documents) for documents, _ in columns])
+        each = np.repeat(weights, [len(documents) for documents, _ in columns])
         if among is not None:
             kept = among[every]
             every, counts, each = every[kept], counts[kept], each[kept]
@@ -156,8 +176,8 @@ class Postings:
         found = (bm25 > 0).nonzero()[0]
         share = bm25.take(found) / max(MOST_SATURATED * sum(weights), 1e-9)
         if len(found) > most:
-            kept = np.argpartition(-share, most)[:most]
-            found, share = found.take(kept), share.take(kept)
+            best = _largest(share, most)
+            found, share = found.take(best), share.take(best)
         matched = np.bincount(every, each, size).take(found)
         return Keywords(found, share, np.minimum(1.0, matched / max(whole(weights), 1e-9)))
 
@@ -215,6 +235,19 @@ def _united(
     highest[more] = np.maximum(highest[more], their)
     every = np.concatenate((documents, new))
     return every, highest[every]
+
+
+def _largest(values: npt.NDArray[np.floating], count: int) -> npt.NDArray[np.intp]:
+    """Places of the `count` largest of more values, in any order.
+
+    What is less than the `count` largest of a few cannot be one of them: so most need no sorting.
+    """
+    few = values[: _FEW * count]
+    bound = np.partition(few, len(few) - count)[len(few) - count]
+    (places,) = (values >= bound).nonzero()
+    best = np.argpartition(values.take(places), len(places) - count)[len(places) - count :]
+    largest: npt.NDArray[np.intp] = places[best]
+    return largest
 
 
 Values = TypeVar("Values", bound=np.generic)

@@ -28,6 +28,8 @@ CROWDED = 0.5
 HALF_LIFE = timedelta(days=30)
 FADING = 0.1
 """Strength that an emotional memory loses per week without reinforcement (HM-7)."""
+_LEAST = 1e-9
+"""Evidence below which there is none."""
 _FEW_TERMS = 3
 _SMALL_SPACE = 50
 _K1, _B = 1.2, 0.75
@@ -130,14 +132,15 @@ def fuse(
     dense = dense_evidence(cosines, mean)
     dense[np.isnan(dense)] = 0.0
     evidence = np.maximum(coverage, np.minimum(dense, 1.0))
-    passed = (evidence >= floor) & (evidence > 0)
+    passed = evidence >= max(floor, _LEAST)
     if not passed.any():
         return np.zeros(len(cosines))
     score = dense + TRUST * share.max() * share
     among = score[passed]
     best, least = among.max(), among.min()
-    place = (score - least) / (best - least) if best > least else np.ones(len(score))
-    relevance: npt.NDArray[np.floating] = np.where(passed, evidence[passed].max() * (0.5 + 0.5 * place), 0.0)
+    place = (among - least) / (best - least) if best > least else 1.0
+    relevance = np.zeros(len(score))
+    relevance[passed] = evidence[passed].max() * (0.5 + 0.5 * place)
     return relevance
 
 

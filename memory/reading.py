@@ -22,9 +22,9 @@ class Reading:
         found: dict[str, MemoryRecord] = {}
         missing: list[str] = []
         for id, revision in wanted.items():
-            record = self._lately.get((space, id))
+            record = self._lately.get(place := (space, id))
             if record is not None and record.revision == revision:
-                self._lately.move_to_end((space, id))
+                self._lately.move_to_end(place)
                 found[id] = record
             else:
                 missing.append(id)

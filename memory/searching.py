@@ -26,7 +26,7 @@ from thoughtcycle.memory.records import (
     MessageHit,
     Status,
 )
-from thoughtcycle.memory.words import terms
+from thoughtcycle.memory.words import Term, terms
 
 CANDIDATES = 10
 """Memories that are reranked (HM-9)."""
@@ -253,21 +253,26 @@ def ranked(
     query: str, found: Sequence[Found], records: Mapping[str, MemoryRecord], now: datetime, limit: int
 ) -> list[MemoryHit]:
     """Candidates as hits: reranked by weight and recency, cut to `limit`, with the key that matched."""
-    wanted = terms(query)
     scored = [
-        (rerank(one.relevance, records[one.memory], now), one) for one in found if one.memory in records
+        (rerank(one.relevance, record, now), record, one.nearest)
+        for one in found
+        if (record := records.get(one.memory)) is not None
     ]
-    scored.sort(key=lambda pair: -pair[0])
-    hits = []
-    for score, one in scored[:limit]:
-        record = records[one.memory]
-        matched = record.text
-        if record.bindings:
-            keys = search_keys(record)
-            near = nearest_key(keys, one.nearest, len(record.vector_ids))
-            matched = best_key(wanted, keys) or near or matched
-        hits.append(MemoryHit(record=record, relevance=score, matched=matched))
-    return hits
+    scored.sort(key=lambda one: -one[0])
+    best = scored[:limit]
+    wanted = terms(query) if any(record.bindings for _, record, _ in best) else []
+    return [
+        MemoryHit(record=record, relevance=score, matched=_matched(record, wanted, nearest))
+        for score, record, nearest in best
+    ]
+
+
+def _matched(record: MemoryRecord, wanted: Sequence[Term], nearest: int | None) -> str:
+    """The search key that answers best: the words decide, then the vectors."""
+    if not record.bindings:
+        return record.text
+    keys = search_keys(record)
+    return best_key(wanted, keys) or nearest_key(keys, nearest, len(record.vector_ids)) or record.text
 
 
 def as_found(hit: MemoryHit, query: str) -> MemoryRecord:

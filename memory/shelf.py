@@ -12,6 +12,8 @@ from thoughtcycle.prompts.errors import ThoughtcycleError
 
 BUDGET = 512_000_000
 """Bytes that the indexes of all users may take; those not used for longest are let go, and made anew."""
+EMPTY = 5_000
+"""Bytes that an index takes in which there is nothing: of users who never said a word there may be many."""
 
 
 class Derived(Sized, Protocol):
@@ -78,6 +80,7 @@ class Shelf(ABC, Generic[Index]):
         slot = self._slots.get(user)
         if slot is None:
             slot = self._slots[user] = _Slot(self._fresh())
+            self._weigh(user)  # it may never come to know anything: the database may be away
         self._slots.move_to_end(user)
         async with slot.lock:
             try:
@@ -98,7 +101,7 @@ class Shelf(ABC, Generic[Index]):
         """Accounts for an index that grew, and lets go of others while they are too many together."""
         if (slot := self._slots.get(user)) is None:
             return  # let go of meanwhile
-        before, slot.nbytes = slot.nbytes, slot.index.nbytes
+        before, slot.nbytes = slot.nbytes, EMPTY + slot.index.nbytes
         self.nbytes += slot.nbytes - before
         while self.nbytes > self._budget and len(self._slots) > 1:
             _, oldest = self._slots.popitem(last=False)

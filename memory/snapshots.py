@@ -3,7 +3,7 @@
 import logging
 import os
 import threading
-from collections import Counter
+from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 
 MOST = 64
 """Snapshots kept in a folder; those not used for longest go."""
+DROPS = 1_000
+"""Users' last drops that are remembered."""
 _SUFFIX = ".index"
 _LAYOUT = 1
 """Of what an index saves; raise it with every change of that."""
@@ -41,7 +43,10 @@ class Snapshots:
         """`place` names the database; `model` the embedding model whose vectors the indexes hold."""
         self._folder, self._place, self._model = folder, place, model
         self._lock = threading.Lock()
-        self._dropped: Counter[str] = Counter()
+        self._dropped: OrderedDict[str, int] = OrderedDict()
+        """The numbers of users' last drops, of the newest `DROPS`."""
+        self._drops = self._before = 0
+        """How many drops there were, and the last of those that are not known any more."""
 
     def load(self, user: str) -> tuple[SpaceIndex, list[Any]] | None:
         """The user's index as it was, and the mark of its last journal row; None when there is none of use.
@@ -71,13 +76,17 @@ class Snapshots:
     def drop(self, user: str) -> None:
         """Removes the user's snapshots, of whatever model, and makes whoever is just writing one give up."""
         with self._lock, suppress(OSError):
-            self._dropped[user] += 1
+            self._drops += 1
+            self._dropped[user] = self._drops
+            self._dropped.move_to_end(user)
+            if len(self._dropped) > DROPS:
+                _, self._before = self._dropped.popitem(last=False)
             for made in self._folder.glob(f"{self._owner(user)}-*"):
                 made.unlink(missing_ok=True)
 
     def generation(self, user: str) -> int:
-        """Changes whenever the user's snapshot is dropped."""
-        return self._dropped[user]
+        """Changes whenever the user's snapshot is dropped; at times without that, too."""
+        return self._dropped.get(user, self._before)
 
     def write(self, user: str, saved: dict[str, Any], mark: list[Any], generation: int) -> None:
         """Keeps what `SpaceIndex.saved` gave, unless there was a drop since `generation`.
@@ -90,7 +99,7 @@ class Snapshots:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             made = write(path, {**head, "index": saved})
             with self._lock:
-                if self._dropped[user] == generation:
+                if self.generation(user) == generation:
                     made.replace(path)
                 else:
                     made.unlink(missing_ok=True)

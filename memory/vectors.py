@@ -81,12 +81,19 @@ class Vectors:
             parameters = self._faiss.SearchParameters(sel=self._faiss.IDSelectorBitmap(bits))
         # Other threads of OpenMP only wait for one query: on a busy machine they cost milliseconds.
         self._faiss.omp_set_num_threads(1)
-        cosines, rows = self._index.search(vector.reshape(1, -1), min(count, self.size), params=parameters)
-        found = rows[0] >= 0
-        return rows[0][found], cosines[0][found]
+        (cosines,), (rows,) = self._index.search(vector[None], min(count, self.size), params=parameters)
+        if len(rows) and rows[-1] < 0:  # there are not so many
+            found = rows >= 0
+            rows, cosines = rows[found], cosines[found]
+        return rows, cosines
 
     def cosines(self, vector: Row, rows: Rows | None = None) -> Row:
         """Cosine of each of these rows, or of all."""
+        if rows is None and self._kind is np.float16:  # FAISS reads halves many times faster than NumPy
+            places, cosines = self.nearest(vector, self.size)
+            every = np.zeros(self.size, np.float32)
+            every[places] = cosines
+            return every
         matrix = self._matrix() if rows is None else self._matrix()[rows]
         found: Row = matrix.astype(np.float32, copy=False) @ vector
         return found

@@ -55,7 +55,7 @@ class LexicalEmbeddings(Embeddings):
         """The row of one text."""
         row = np.zeros(DIMENSIONS)
         for word, count in Counter(_WORD.findall(_folded(text))).items():
-            places, weights = _features(word)
+            places, weights = _features(word) if len(word) <= _LONGEST_WORD else _features_of(word)
             np.add.at(row, places, weights * (1.0 + math.log(count)))
         length = float(np.linalg.norm(row))
         values: list[float] = (row / length if length else row).tolist()
@@ -82,8 +82,7 @@ def _stemmers() -> tuple[Stemmer.Stemmer, ...]:
     return tuple(Stemmer.Stemmer(language) for language in ("portuguese", "english"))
 
 
-@lru_cache(maxsize=16_384)
-def _features(word: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _features_of(word: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """The buckets of a folded word and what it adds to each."""
     scale = _GRAMMAR_WEIGHT if word in _GRAMMAR else 1.0
     stems = {stemmer.stemWord(word) for stemmer in _stemmers()}
@@ -94,6 +93,10 @@ def _features(word: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     places = np.array([number % DIMENSIONS for number in hashes], dtype=np.intp)
     signs = np.array([1.0 if number >> 16 & 1 else -1.0 for number in hashes])
     return places, signs * np.array([weight for _, weight in features]) * scale
+
+
+_features = lru_cache(maxsize=16_384)(_features_of)
+"""`_features_of`, which remembers the words that came lately, about 1 KB each."""
 
 
 def _groups(word: str) -> set[str]:

@@ -17,6 +17,7 @@ from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.web.app import create_app
 from thoughtcycle.web.auth import check_listening
+from thoughtcycle.web.giving_back import give_back, trimmer
 from thoughtcycle.web.observing import JsonLines
 
 GRACE_SECONDS = 3
@@ -69,8 +70,12 @@ async def _serve(
 ) -> None:
     """Opens the app's resources itself, so that a failure there is this function's and not a log line."""
     async with app.router.lifespan_context(app):
+        giving = asyncio.create_task(give_back(trimmer()))
         ready()
-        await _Server(config).serve(sockets=[listening])
+        try:
+            await _Server(config).serve(sockets=[listening])
+        finally:
+            giving.cancel()
 
 
 class _Server(uvicorn.Server):

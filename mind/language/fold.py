@@ -50,7 +50,7 @@ class Folded:
         return self.source[self.starts[start] : self.ends[end - 1]] if start < end else ""
 
 
-@cache
+@lru_cache(maxsize=8_192)
 def fold_character(char: str) -> str:
     """`char` in lower case without accents: one character, a space for what is no text."""
     if char in "\t\n\r\v\f":
@@ -106,7 +106,7 @@ def _respell(token: str, language: Language) -> str | None:
     return short if short != folded else None
 
 
-@cache
+@lru_cache(maxsize=16_384)
 def _respell_short(token: str, language: Language) -> str | None:
     return _respell(token, language)
 

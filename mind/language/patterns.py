@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from thoughtcycle.prompts.loader import Language, word_lists
@@ -45,7 +45,7 @@ def compiled(pattern: str, language: Language) -> re.Pattern[str]:
     return re.compile(expand(pattern, language))
 
 
-@cache
+@lru_cache(maxsize=4_096)
 def neutral(word: str, table: str, language: Language) -> str | None:
     """The language-neutral name of `word` in a table of the vocabulary ("irma" in `kin` is "sister")."""
     entries: dict[str, str] = vocabulary(language)[table]

@@ -74,9 +74,13 @@ class _Segment:
         return bool(len(self.marks) % 2)
 
 
-@lru_cache(maxsize=4096)
 def statement(text: str, language: Language) -> Statement:
     """What `text` says; pure, linear in its length, of which the first 600 characters are read."""
+    return _statement(text[:READ], language)
+
+
+@lru_cache(maxsize=4_096)
+def _statement(text: str, language: Language) -> Statement:
     return _Reader(tuple(_words(text, language)), lexicon(language), language).read()
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from thoughtcycle.mind.language.detect import detect_language
@@ -82,7 +82,7 @@ def _topics(language: Language) -> tuple[_Topic, ...]:
     return tuple(build(entry) for entry in word_lists(language, "language/topics")["topic"])
 
 
-@cache
+@lru_cache(maxsize=1_024)
 def topic_bindings(topic: str) -> tuple[str, ...]:
     """Short search contexts of a topic in both languages; none for an unknown topic."""
     lists = (word_lists(language, "language/topics")["bindings"].get(topic, []) for language in LANGUAGES)
@@ -101,7 +101,7 @@ def told_topics(words: str, language: Language) -> tuple[str, ...]:
     return tuple(name for name, pattern in told.items() if compiled(pattern, language).search(folded))
 
 
-@cache
+@lru_cache(maxsize=1_024)
 def is_food(text: str, language: Language) -> bool:
     """Whether a phrase names something to eat or drink."""
     words = fold_word(text).split()

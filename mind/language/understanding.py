@@ -71,7 +71,7 @@ class _Findings:
     """Folded offset up to which the message is already understood."""
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)  # a turn reads its message several times, formation once more soon after
 def understand(text: str, *, language: Literal["pt", "en"], now: datetime) -> Understanding:
     """Reads a message of the user; `language` decides where its words do not.
 

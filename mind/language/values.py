@@ -1,7 +1,7 @@
 """Cleans what a pattern captured: names, lists of things, phrases – and makes the slugs of memory keys."""
 
 import re
-from functools import cache
+from functools import lru_cache
 
 from thoughtcycle.mind.language.fold import Folded, fold_word
 from thoughtcycle.mind.language.patterns import compiled, vocabulary
@@ -143,7 +143,7 @@ def strip_words(folded: Folded, start: int, end: int, pattern: str, language: La
     return match.start() if match and match.start() > start else end
 
 
-@cache
+@lru_cache(maxsize=4_096)
 def singular(word: str, language: Language) -> str:
     """A folded noun in the singular, by its ending (a rule of thumb, the same for a word at all times)."""
     if len(word) < 4 or not word.endswith("s"):

@@ -164,6 +164,16 @@ def test_an_epoch_is_told_once() -> None:
     epochs.check("ana", 2)
 
 
+def test_the_epochs_of_only_so_many_users_are_known() -> None:
+    epochs = Epochs(most=2)
+    for user in ("ana", "bia", "ana", "caio", "ana"):
+        epochs.check(user, 0)
+    epochs.check("bia", 1)  # pushed out by caio
+    with pytest.raises(NotAllowed):
+        epochs.check("ana", 1)
+    assert len(epochs._known) == 2
+
+
 @pytest.mark.spec("BY-4")
 async def test_snapshots_of_every_model_go_too(tmp_path: Path) -> None:
     url, folder = f"sqlite:///{tmp_path}/m.db", tmp_path / "snapshots"

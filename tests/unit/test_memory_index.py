@@ -1,6 +1,7 @@
 """The derived index: it follows the feed, and equals one that was made anew."""
 
 import random
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -105,6 +106,22 @@ async def test_only_so_much_memory_is_taken_by_indexes() -> None:
             assert len(index) == 1
         assert spaces.nbytes <= alone.nbytes * 2
     assert storage.rebuilds == 4
+
+
+@pytest.mark.parametrize("away", [False, True])
+async def test_an_index_without_anything_in_it_counts_too(away: bool) -> None:
+    class Silent(Feeds):
+        async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
+            if away:
+                raise StorageFailed("storage_unreachable", place="here", cause="away")
+            return feed(0, ())
+
+    spaces = Spaces(Silent(), None, budget=100_000)  # type: ignore[arg-type]
+    for number in range(100):
+        with suppress(StorageFailed):
+            async with spaces.index(f"user{number}"):
+                pass
+    assert 1 < len(spaces._slots) < 30
 
 
 async def test_an_interrupted_use_leaves_the_index_behind() -> None:

@@ -1,5 +1,7 @@
 """What was said is found word by word: by itself, its neighbours, speaker and date, and only where it may be."""
 
+import gc
+import tracemalloc
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +18,7 @@ from thoughtcycle.memory.records import (
     MemoryDraft,
     MemoryHit,
     MessageHit,
+    MessageVector,
     Source,
     Variant,
 )
@@ -231,6 +234,46 @@ def closed(id: str, parent: str | None, texts: Sequence[str], chat: str = "chat"
         variants=(variant,),
         formation="none",
     )
+
+
+def test_a_message_takes_little_memory() -> None:
+    def stored(number: int) -> Cycle:
+        """As the database gives it: every text and time an object of its own."""
+        parent = f"{number - 1:032x}" if number else None
+        texts = [f"Hoje fui à praia {number % 7} vezes", "Uma resposta de algumas palavras."]
+        return Cycle.model_validate_json(closed(f"{number:032x}", parent, texts).model_dump_json())
+
+    def learn(index: MessageIndex, number: int) -> None:
+        cycle = stored(number)
+        index.apply(CycleFeed(number + 1, (cycle,), {"chat": cycle.id}, ()))
+
+    index = MessageIndex()
+    learn(index, 0)
+    gc.collect()
+    tracemalloc.start(1)
+    for number in range(1, 301):
+        learn(index, number)
+    gc.collect()
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(index) == 602
+    assert taken / 600 < 1_200  # with each cycle's own objects 2,050
+    assert 0.7 * taken < index.nbytes < 2 * taken
+
+
+def test_a_vector_takes_two_bytes_per_number() -> None:
+    index = MessageIndex()
+    index.apply(CycleFeed(1, (closed("c0", None, ["casa", "carro", "praia"]),), {"chat": "c0"}, ()))
+    bare, rows = index.nbytes, np.eye(3, 384, dtype="<f4")
+    index.put(
+        {
+            slot: MessageVector(cycle="c0", digest="d", model="m", data=rows[slot].tobytes())
+            for slot in list(index.pending)
+        }
+    )
+    assert index.nbytes - bare <= 3 * 2 * 384
+    (found, *_) = index.search("", rows[1], limit=3)
+    assert (found.text, found.relevance) == ("carro", pytest.approx(1.0, abs=0.001))
 
 
 WORDS = ("casa", "carro", "viagem", "praia", "livro", "gato", "chuva")

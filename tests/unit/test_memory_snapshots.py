@@ -15,6 +15,7 @@ from thoughtcycle.memory.facets import Filters
 from thoughtcycle.memory.index import SpaceIndex
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.snapshots import Snapshots
 from thoughtcycle.memory.storage.base import Write
 
 WORDS = ("casa", "carro", "viagem", "praia", "livro")
@@ -210,6 +211,22 @@ async def test_only_so_many_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyP
         for user in ("ana", "bia", "caio"):
             await fill(memory, user)
     assert len(files(tmp_path)) == 2
+
+
+def test_a_drop_stops_whoever_is_writing_however_many_came_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "DROPS", 2)
+    kept = Snapshots(tmp_path, "here", None)
+    writing = {user: kept.generation(user) for user in ("ana", "bia")}
+    assert kept.generation("ana") == writing["ana"]
+    for user in ("ana", *(f"user{n}" for n in range(5))):
+        kept.drop(user)
+        kept.write("ana", SpaceIndex().saved(), [], writing["ana"])
+        assert list(tmp_path.iterdir()) == []
+    assert len(kept._dropped) == 2
+    kept.write("bia", SpaceIndex().saved(), [], kept.generation("bia"))
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 async def test_a_folder_that_cannot_be_written_costs_a_log_line(
