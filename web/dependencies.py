@@ -10,7 +10,7 @@ from thoughtcycle.web.auth import Caller
 from thoughtcycle.web.serving import Serving
 
 
-def serving(request: Request) -> Serving:
+async def serving(request: Request) -> Serving:
     """The server that answers."""
     found: Serving = request.app.state.serving
     return found
@@ -19,7 +19,7 @@ def serving(request: Request) -> Serving:
 Server = Annotated[Serving, Depends(serving)]
 
 
-def engine(server: Server) -> Memory:
+async def engine(server: Server) -> Memory:
     """The memory of all users: every call names the owner."""
     return server.resources.services.memory
 

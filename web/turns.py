@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,13 +26,24 @@ Place = tuple[str, str]
 
 @dataclass
 class _Line:
-    """Those who want to talk in one chat: one speaks, the others wait."""
+    """The turns of one chat: one runs, the others wait."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    waiting: int = 0
+    turns: "set[asyncio.Task[None]]" = field(default_factory=set)
     running: "asyncio.Task[None] | None" = None
-    over: bool = False
-    """Those who wait are sent away."""
+
+    @property
+    def waiting(self) -> int:
+        return len(self.turns) - (self.running is not None)
+
+    async def stop(self) -> bool:
+        """Ends the turn that runs; one that is ending already is not disturbed."""
+        if (turn := self.running) is None:
+            return False
+        if not turn.cancelling():
+            turn.cancel()
+        await asyncio.wait((turn,))
+        return True
 
 
 class Turns:
@@ -42,7 +54,8 @@ class Turns:
         self._waiting = resources.settings.web.waiting
         self._budget = budget
         self._lines: dict[Place, _Line] = {}
-        self._closed = False
+        self._quiet: Counter[tuple[str | None, str | None]] = Counter()
+        """Where no turn begins: a user's chat, all of a user's (None), everywhere (None, None)."""
 
     @property
     def running(self) -> int:
@@ -56,8 +69,7 @@ class Turns:
 
     def answering(self, user: str, chat: str) -> bool:
         """Whether a turn of the user's chat is under way or waits."""
-        line = self._lines.get((user, chat))
-        return line is not None and (line.running is not None or line.waiting > 0)
+        return (user, chat) in self._lines
 
     def say(self, context: Context, chat: str, text: str, *, id: str) -> AsyncGenerator[Wire, None]:
         """What comes back for a message.
@@ -83,22 +95,18 @@ class Turns:
     async def stop(self, user: str, chat: str) -> bool:
         """Ends the turn that runs in the user's chat; what was said so far is kept, marked as cut."""
         line = self._lines.get((user, chat))
-        if line is None or line.running is None:
-            return False
-        line.running.cancel()
-        await asyncio.wait((line.running,))
-        return True
+        return line is not None and await line.stop()
 
-    async def end(self, user: str, chat: str) -> None:
-        """Stops the turn that runs in the user's chat, and sends away those who wait for it."""
-        if (line := self._lines.get((user, chat))) is not None:
-            line.over = True
-            await self.stop(user, chat)
+    def ended(self, user: str, chat: str) -> AbstractAsyncContextManager[None]:
+        """Within it nothing is said in this chat: what runs is stopped, what waits or comes is refused."""
+        return self._silence(user, chat)
 
-    async def leave(self, user: str) -> None:
-        """Ends the user's chats, and forgets the incognito ones."""
-        await asyncio.gather(*(self.end(*place) for place in list(self._lines) if place[0] == user))
-        self._runner.drop(user)
+    @asynccontextmanager
+    async def left(self, user: str) -> AsyncIterator[None]:
+        """`ended` for all chats of the user; the incognito ones are forgotten."""
+        async with self._silence(user):
+            self._runner.drop(user)
+            yield
 
     async def last(self, user: str, chat: str, *, incognito: bool = False) -> dict[str, Any]:
         """The state that the last turn of the user's chat left; {} without one."""
@@ -106,35 +114,45 @@ class Turns:
 
     async def aclose(self) -> None:
         """Stops all turns, each of which writes what it has said; none begins any more."""
-        self._closed = True
-        await asyncio.gather(*(self.end(*place) for place in list(self._lines)))
+        self._quiet[None, None] += 1
+        await self._all_ended(list(self._lines.values()))
+
+    @asynccontextmanager
+    async def _silence(self, user: str, chat: str | None = None) -> AsyncIterator[None]:
+        self._quiet[user, chat] += 1
+        try:
+            places = [place for place in self._lines if place[0] == user and chat in (None, place[1])]
+            await self._all_ended([self._lines[place] for place in places])
+            yield
+        finally:
+            self._quiet[user, chat] -= 1
+            self._quiet += Counter()  # drops what is at zero
+
+    async def _all_ended(self, lines: Sequence[_Line]) -> None:
+        """Where nobody may begin any more: until what runs has stopped and what waits was refused."""
+        await asyncio.gather(*(line.stop() for line in lines))
+        if turns := [turn for line in lines for turn in line.turns]:
+            await asyncio.wait(turns)
+
+    def _admit(self, user: str, chat: str) -> None:
+        if any(self._quiet[quiet] for quiet in ((user, chat), (user, None), (None, None))):
+            raise InputRefused("chat_over")
 
     async def _run(
         self, context: Context, chat: str, message: HumanMessage | None, replaces: str | None = None
     ) -> AsyncGenerator[Wire, None]:
-        """Listens to a turn that goes on when the listener leaves; raises what the turn fails with."""
-        parts: asyncio.Queue[Wire | None] = asyncio.Queue()
-        if self._closed:
-            raise InputRefused("chat_over")
+        """Listens to a turn that waits and runs even when the listener leaves; raises what it fails with."""
         place = (context.user_id, chat)
+        self._admit(*place)
         line = self._lines.setdefault(place, _Line())
-        if line.waiting >= self._waiting:
+        if len(line.turns) > self._waiting:  # one of them runs
             raise InputRefused("chat_busy")
-        line.waiting += 1
-        try:
-            await line.lock.acquire()
-        finally:
-            line.waiting -= 1
-            if not (line.waiting or line.lock.locked()):  # the last who waited has left
-                self._lines.pop(place, None)
-        if line.over:
-            self._leave(place, line)
-            raise InputRefused("chat_over")
+        parts: asyncio.Queue[Wire | None] = asyncio.Queue()
         used = UsageMetadataCallbackHandler()
         coming = self._runner.turn(context, chat, message, replaces=replaces, callbacks=[used])
-        turn = asyncio.create_task(self._turn(context.user_id, coming, used, parts))
-        line.running = turn
-        turn.add_done_callback(lambda _: self._leave(place, line))
+        turn = asyncio.create_task(self._in_line(place, line, coming, used, parts))
+        line.turns.add(turn)
+        turn.add_done_callback(lambda _: self._leave(place, line, turn))
         turn.add_done_callback(_log)
         turn.add_done_callback(lambda _: parts.put_nowait(None))
         while (part := await parts.get()) is not None:
@@ -142,11 +160,26 @@ class Turns:
         if not turn.cancelled() and (error := turn.exception()) is not None:
             raise error
 
-    def _leave(self, place: Place, line: _Line) -> None:
-        line.running = None
-        line.lock.release()
-        if not line.waiting:
+    def _leave(self, place: Place, line: _Line, turn: "asyncio.Task[None]") -> None:
+        line.turns.discard(turn)
+        if not line.turns:
             self._lines.pop(place, None)
+
+    async def _in_line(
+        self,
+        place: Place,
+        line: _Line,
+        coming: AsyncGenerator[Wire, None],
+        used: UsageMetadataCallbackHandler,
+        parts: "asyncio.Queue[Wire | None]",
+    ) -> None:
+        async with line.lock:
+            self._admit(*place)
+            line.running = asyncio.current_task()
+            try:
+                await self._turn(place[0], coming, used, parts)
+            finally:
+                line.running = None
 
     async def _turn(
         self,

@@ -1,12 +1,14 @@
 """The auth matrix: every route of the web app, asked by every kind of caller."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from inspect import isasyncgenfunction, iscoroutinefunction
 from pathlib import Path
 
 import httpx
 import pytest
 import pytest_asyncio
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.routing import Mount, Route
 
@@ -92,6 +94,20 @@ def test_every_route_is_gated_or_known_to_be_open() -> None:
         known = (method, path)
         assert issubclass(kind, Gated) == (known not in OPEN | SIGNED), known
         assert issubclass(kind, Signed) == (known in SIGNED), known
+
+
+def test_no_request_begins_with_a_thread() -> None:
+    """FastAPI calls a plain function on a thread of its pool, of which fifty callers would start forty."""
+
+    def all_of(needed: Dependant) -> Iterator[Dependant]:
+        yield needed
+        for each in needed.dependencies:
+            yield from all_of(each)
+
+    every = [route for router in (*ROUTERS, *site.ROUTERS) for route in router.routes]
+    asked = {one.call for route in every if isinstance(route, APIRoute) for one in all_of(route.dependant)}
+    assert len(asked) > 50
+    assert [one for one in asked if not (iscoroutinefunction(one) or isasyncgenfunction(one))] == []
 
 
 @pytest.mark.spec("BY-5")

@@ -11,6 +11,7 @@ from support.fake_openai import FakeOpenAI, Reply
 from support.graphs import models
 from support.web import events, said, serving, settings, web
 from thoughtcycle.nodes.context import Context
+from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.web.app import create_app
 
 TALK = "/api/chats/c/messages"
@@ -198,18 +199,52 @@ async def test_with_a_chat_end_the_turns_that_run_and_wait_in_it(
             assert "chat_over" in (await client.post(TALK, json={"message": "Oi"})).text
 
 
-async def test_who_waits_and_leaves_is_forgotten(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+@pytest.mark.parametrize("soon", [True, False], ids=["while it waits", "just when it is its turn"])
+async def test_what_waits_is_answered_though_who_said_it_left(
+    tmp_path: Path, fake_openai: FakeOpenAI, soon: bool
+) -> None:
     app = create_app(settings(tmp_path), models(fake_openai))
     async with serving(app):
-        turns = app.state.serving.turns
-        fake_openai.say("Finish", model="heavy")
+        turns, memory = app.state.serving.turns, app.state.serving.resources.services.memory
+        fake_openai.say("Finish", "Finish", model="heavy")
         fake_openai.say(Reply("um dois três", hang_after=2), model="talk")
+        fake_openai.say("Bom dia", model="talk")
         ana = Context(user_id="ana", channel="web")
         first, second = [asyncio.create_task(anext(turns.say(ana, "c", "Oi", id=id))) for id in "12"]
         async with asyncio.timeout(60):
             await first
+            while not [one for one in fake_openai.requests if one.model == "talk"]:
+                await asyncio.sleep(0.01)
             (line,) = turns._lines.values()
-            line.running.add_done_callback(lambda _: second.cancel())  # just when it would be its turn
-            await turns.stop("ana", "c")
-            await asyncio.gather(second, return_exceptions=True)
-        assert second.cancelled() and turns._lines == {}
+            if soon:
+                second.cancel()
+            else:
+                line.running.add_done_callback(lambda _: second.cancel())
+            assert await asyncio.gather(turns.stop("ana", "c"), turns.stop("ana", "c")) == [True, True]
+            while turns._lines:
+                await asyncio.sleep(0.01)
+        assert second.cancelled() or second.cancelling()
+        (_, one), (_, two) = [(cycle, cycle.variants[-1]) for cycle in await memory.conversation("ana", "c")]
+        assert one.cut and two.messages[-1].text == "Bom dia"
+
+
+@pytest.mark.spec("BY-4", "BY-9")
+async def test_nothing_is_said_in_a_chat_while_it_is_deleted(tmp_path: Path) -> None:
+    app = create_app(settings(tmp_path))
+    async with serving(app):
+        turns = app.state.serving.turns
+
+        async def answered(user: str, chat: str) -> bool:
+            try:
+                return bool([part async for part in turns.say(Context(user_id=user), chat, "Oi", id="1")])
+            except InputRefused as refused:
+                assert refused.code == "chat_over"
+                return False
+
+        async with turns.ended("ana", "c"):
+            assert not await answered("ana", "c")
+            assert await answered("ana", "d") and await answered("eve", "e")
+            async with turns.left("ana"):
+                assert await answered("eve", "e") and not await answered("ana", "f")
+            assert not await answered("ana", "c")
+        assert await answered("ana", "c") and await answered("ana", "f")

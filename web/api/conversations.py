@@ -94,9 +94,9 @@ async def rename(chat: Chat, to: Title, user: Owner, memory: Engine) -> Title:
 @router.delete("/{chat}")
 async def delete(chat: Chat, user: Owner, memory: Engine, server: Server) -> Removed:
     """Erases a chat for good, with what was learned in it alone."""
-    await server.turns.end(user, chat)  # its first turn may be under way: then there is no chat yet
-    await _existing(memory, user, chat)
-    return await delete_chat(memory, server.resources.checkpointer, user, chat)
+    async with server.turns.ended(user, chat):  # its first turn may be under way: then there is no chat yet
+        await _existing(memory, user, chat)
+        return await delete_chat(memory, server.resources.checkpointer, user, chat)
 
 
 async def _existing(memory: Engine, user: str, chat: str) -> None:

@@ -139,8 +139,8 @@ async def forget(farewell: Farewells, user: Owner, memory: Engine, server: Serve
     """Erases everything of the user for good; `left` is what a scan of all tables finds afterwards."""
     if farewell.confirm != user:
         raise InputRefused("bad_field", name="confirm", expected=repr(user))
-    await server.turns.leave(user)
-    return await forget_user(memory, server.resources.checkpointer, user)
+    async with server.turns.left(user):
+        return await forget_user(memory, server.resources.checkpointer, user)
 
 
 @router.get("/stats")

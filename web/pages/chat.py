@@ -9,7 +9,6 @@ from thoughtcycle.graph.forgetting import delete_chat
 from thoughtcycle.memory.ids import new_id
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle
-from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
 from thoughtcycle.web.dependencies import Chat, Engine, Server
 from thoughtcycle.web.pages.exchanges import ListedChat, exchanges, given, listed_chats, steps_done
@@ -74,7 +73,7 @@ async def _chat(
         before=cycles[0].parent if len(cycles) == EXCHANGES else None,
         coming=server.turns.answering(reader.user, chat),
         since=cycles[-1].id if cycles else "",
-        rules=isinstance(server.resources.services.mind, RuleMind),
+        rules=server.resources.services.mind.by_rules,
     )
 
 
@@ -151,8 +150,8 @@ async def rename(
 @router.post("/chats/{chat}/delete")
 async def delete(reader: Reader, chat: Chat, server: Server, memory: Engine) -> Response:
     """Erases the chat for good, with what was learned in it alone."""
-    await server.turns.end(reader.user, chat)
-    await delete_chat(memory, server.resources.checkpointer, reader.user, chat)
+    async with server.turns.ended(reader.user, chat):
+        await delete_chat(memory, server.resources.checkpointer, reader.user, chat)
     return Response(headers={"HX-Redirect": "/"})
 
 

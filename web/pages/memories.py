@@ -54,7 +54,7 @@ class Wanted:
     at: datetime | None
 
 
-def wanted(
+async def wanted(
     reader: Reader,
     q: Annotated[str, Query(max_length=10_000)] = "",
     status: Word = "",
