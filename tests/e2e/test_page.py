@@ -297,6 +297,20 @@ def test_the_keyboard_is_enough(ana: Tab, home: Site) -> None:
     expect(link).to_be_focused()
 
 
+def test_the_focus_stays_where_a_quick_hand_took_it(ana: Tab, home: Site) -> None:
+    page = ana.page
+    keep(home, "ana", "Types quickly")
+    page.clock.install()
+    page.goto(f"{home.url}/memories?q=quickly")
+    page.clock.pause_at(page.evaluate("Date.now() + 1000"))
+    page.locator("#list a").press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Close")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.clock.run_for(1_000)
+    expect(dialog.get_by_role("button", name="Pin")).to_be_focused()
+
+
 def test_a_phone_scrolls_one_way_only(browser: Browser, home: Site) -> None:
     with tab(browser, home, "ana", viewport={"width": 360, "height": 740}) as opened:
         page = opened.page
