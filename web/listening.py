@@ -17,7 +17,7 @@ from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.web.app import create_app
 from thoughtcycle.web.auth import check_listening
-from thoughtcycle.web.giving_back import give_back, trimmer
+from thoughtcycle.web.heap import give_back, settle, trimmer
 from thoughtcycle.web.observing import JsonLines
 
 GRACE_SECONDS = 3
@@ -70,6 +70,7 @@ async def _serve(
 ) -> None:
     """Opens the app's resources itself, so that a failure there is this function's and not a log line."""
     async with app.router.lifespan_context(app):
+        settle()
         giving = asyncio.create_task(give_back(trimmer()))
         ready()
         try:

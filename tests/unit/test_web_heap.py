@@ -1,16 +1,37 @@
-"""Memory that was freed goes back to the system."""
+"""A server's garbage is looked for once it is up, and memory that was freed goes back to the system."""
 
 import asyncio
+import gc
 import os
 from pathlib import Path
 
 import pytest
 
-from thoughtcycle.web.giving_back import give_back, trimmer
+from thoughtcycle.web.heap import give_back, growing, settle, trimmer
 
 
 def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_what_a_start_made_is_not_looked_through_again() -> None:
+    with growing():
+        assert not gc.isenabled()
+        made = {"made": ["at", "the", "start"]}
+        settle()
+        try:
+            assert gc.isenabled()
+            assert gc.get_freeze_count() > 0
+            assert not any(one is made for one in gc.get_objects())
+        finally:
+            gc.unfreeze()
+    assert any(one is made for one in gc.get_objects())
+
+
+def test_a_start_that_failed_leaves_garbage_looked_for() -> None:
+    with pytest.raises(OSError, match="taken"), growing():
+        raise OSError("taken")
+    assert gc.isenabled()
 
 
 @pytest.mark.skipif(trimmer() is None, reason="only glibc keeps what was freed, and can be asked for it")
