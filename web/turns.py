@@ -8,7 +8,6 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.messages import HumanMessage
 
 from thoughtcycle.graph.resources import Resources
@@ -17,6 +16,7 @@ from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.envelope import Wire
 from thoughtcycle.prompts.errors import InputRefused, ThoughtcycleError
 from thoughtcycle.web.limits import Budget
+from thoughtcycle.web.tokens import TokenCount
 
 log = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ class Turns:
         if len(line.turns) > self._waiting:  # one of them runs
             raise InputRefused("chat_busy")
         parts: asyncio.Queue[Wire | None] = asyncio.Queue()
-        used = UsageMetadataCallbackHandler()
+        used = TokenCount()
         coming = self._runner.turn(context, chat, message, replaces=replaces, callbacks=[used])
         turn = asyncio.create_task(self._in_line(place, line, coming, used, parts))
         line.turns.add(turn)
@@ -170,7 +170,7 @@ class Turns:
         place: Place,
         line: _Line,
         coming: AsyncGenerator[Wire, None],
-        used: UsageMetadataCallbackHandler,
+        used: TokenCount,
         parts: "asyncio.Queue[Wire | None]",
     ) -> None:
         async with line.lock:
@@ -185,7 +185,7 @@ class Turns:
         self,
         user: str,
         coming: AsyncGenerator[Wire, None],
-        used: UsageMetadataCallbackHandler,
+        used: TokenCount,
         parts: "asyncio.Queue[Wire | None]",
     ) -> None:
         try:
@@ -193,8 +193,7 @@ class Turns:
                 async for part in coming:
                     parts.put_nowait(part)
         finally:
-            tokens = sum(usage["total_tokens"] for usage in used.usage_metadata.values())
-            self._budget.spend(user, tokens)
+            self._budget.spend(user, used.total)
 
 
 def _log(turn: "asyncio.Task[None]") -> None:
