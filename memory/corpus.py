@@ -20,7 +20,7 @@ from thoughtcycle.memory.words import Term
 _FAR_OFF = -1
 """Place of the nearest vector of a memory whose vectors are all too far."""
 _NEAREST = 64
-"""Vectors, and keyword matches, looked at per query; a memory has one vector per search key."""
+"""Vectors, and keyword matches, looked at per query; more vectors where these are keys of few memories."""
 
 
 class Found(NamedTuple):
@@ -49,6 +49,20 @@ class _Dense:
         self.places = grown(self.places, self.vectors.size)
         self.owners[rows] = slots + 1
         self.places[rows] = places
+
+    def nearest(
+        self, vector: np.ndarray, least: int, wanted: Mask | None
+    ) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.float32]]:
+        """Rows and cosines of the nearest vectors, enough for `least` memories where there are so many."""
+        count = max(_NEAREST, least)
+        rows, cosines = self.vectors.nearest(vector, count, wanted)
+        while len(rows) == count and self.places.take(rows).any() and self._owners_of(rows) < least:
+            count *= 4
+            rows, cosines = self.vectors.nearest(vector, count, wanted)
+        return rows, cosines
+
+    def _owners_of(self, rows: npt.NDArray[np.integer]) -> int:
+        return len(np.unique(self.owners.take(rows)))
 
     def remove(self, gone: Mask) -> None:
         """Drops the vectors of the slots that are `gone`."""
@@ -224,7 +238,7 @@ class Corpus:
         """The `limit` most relevant memories, best first; those below `floor` are not related."""
         among = self._facets.among(filters)
         words = self._postings.search(query, among, most=max(_NEAREST, limit))
-        near = self._nearest(vector, among, words.documents, max(_NEAREST, 2 * limit))
+        near = self._nearest(vector, among, words.documents, 2 * limit)
         slots, cosines, places = near.slots, near.cosines, near.places
         where = np.full(len(self._ids), -1)
         where[slots] = np.arange(len(slots))
@@ -248,15 +262,15 @@ class Corpus:
         ]
 
     def _nearest(
-        self, vector: np.ndarray | None, among: Mask | None, also: npt.NDArray[np.integer], count: int
+        self, vector: np.ndarray | None, among: Mask | None, also: npt.NDArray[np.integer], least: int
     ) -> _Near:
-        """The memories of the nearest vectors, and those of the slots `also`."""
+        """The memories of the nearest vectors, at least so many, and those of the slots `also`."""
         dense = self._dense.get(vector.size) if vector is not None else None
         if vector is None or dense is None or not len(dense.vectors):
             return _FAR
         size = len(self._ids)
         wanted = None if among is None else dense.mask(np.concatenate(((False,), among[:size])))
-        rows, cosines = dense.vectors.nearest(vector, count, wanted)
+        rows, cosines = dense.nearest(vector, least, wanted)
         named = np.zeros(size + 1, np.bool_)
         named[also + 1] = True
         more = dense.mask(named)

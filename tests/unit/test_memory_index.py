@@ -44,6 +44,23 @@ def test_only_the_wanted_kinds_are_found() -> None:
     assert names(index, "vegetariano", data(vector(one, "x")), filters=Filters(kinds=[])) == []
 
 
+@pytest.mark.spec("HM-9")
+@pytest.mark.parametrize("keys", [1, 3, 12, 200])
+def test_memories_of_many_keys_are_found_as_well_as_those_of_few(keys: int) -> None:
+    memories = [record(f"m{number:02}", content="") for number in range(40)]
+    vectors = []
+    for number, memory in enumerate(memories):
+        for key in range(keys):
+            place = np.zeros(32, "<f4")
+            place[0], place[1], place[2 + key % 30] = 1.0, 0.02 * number, 0.0001 * (key + 1)
+            near = vector(memory, str(key))
+            vectors.append(near.model_copy(update={"data": (place / np.linalg.norm(place)).tobytes()}))
+    index = SpaceIndex()
+    index.apply(feed(40, memories, vectors))
+    asked = np.eye(1, 32, dtype=np.float32)[0]
+    assert names(index, "", asked, limit=10) == [f"m{number:02}" for number in range(10)]
+
+
 def test_vectors_of_another_dimension_are_not_compared() -> None:
     one = record("m1")
     index = SpaceIndex()
