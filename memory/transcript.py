@@ -17,6 +17,8 @@ from thoughtcycle.memory.volume import reply_text
 from thoughtcycle.memory.words import digest, identity
 from thoughtcycle.prompts.errors import NotAllowed
 
+_LAST = 4
+"""Exchanges among which a message is looked for that is sent again."""
 _LATE = 100
 """Late cycles in a row behind which a chat goes on."""
 
@@ -209,6 +211,18 @@ class Transcript(SheetKeeping):
         path = self._storage.path(owned(user), chat, tip, limit=limit)
         found, mask = await gather(path, self._masks.of(user))
         return [mask.cycle(cycle) for cycle in reversed(found)]
+
+    async def answered(self, user: str, chat: str, message: str) -> Cycle | None:
+        """The cycle in which the message of this id got its whole reply, among the chat's last few.
+
+        None where there is none. Without the words of what the user has deleted.
+        """
+        known = await self._storage.conversation(owned(user), chat)
+        if known is None or known.tip is None:
+            return None
+        last = await self.conversation(user, chat, limit=_LAST, tip=known.tip)
+        of_message = (cycle for cycle in last if cycle.message.id == message and cycle.variants)
+        return next((cycle for cycle in of_message if not cycle.variants[-1].cut), None)
 
     async def sweep(self, older_than: timedelta = timedelta(minutes=10)) -> int:
         """Closes the cycles, of any user, that gave no sign of life for so long; how many there were."""

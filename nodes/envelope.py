@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from thoughtcycle.memory.records import Role
+from thoughtcycle.memory.records import CycleMessage, Role
 
 Modal = Literal["text", "text-for-replace", "memory"]
 Wire = dict[str, Any]
@@ -52,6 +52,11 @@ def of_message(message: BaseMessage) -> Wire:
         chat_history=extra.get("chat_history", True),
         id=message.id,
     )
+
+
+def whole(said: CycleMessage) -> Wire:
+    """A message of the transcript in wire form."""
+    return wire(said.text, role=said.role, chat_history=said.chat_history, id=said.id)
 
 
 def piece(text: str, id: str, metadata: dict[str, Any]) -> Wire:

@@ -6,7 +6,7 @@ from langchain_core.callbacks import UsageMetadataCallbackHandler
 class TokenCount(UsageMetadataCallbackHandler):
     """Adds up what each model call of a turn tells.
 
-    It is called on the event loop, and only about models: LangChain gives every event of a handler that does
+    It is called on the event loop, and not for every step: LangChain gives every event of a handler that does
     not say so to a thread, thirty in a turn, and to one without `on_chat_model_start` the prompt as text.
     """
 

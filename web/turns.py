@@ -13,8 +13,8 @@ from langchain_core.messages import HumanMessage
 from thoughtcycle.graph.resources import Resources
 from thoughtcycle.graph.running import TurnRunner
 from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.envelope import Wire
-from thoughtcycle.prompts.errors import InputRefused, ThoughtcycleError
+from thoughtcycle.nodes.envelope import Wire, whole
+from thoughtcycle.prompts.errors import InputRefused, StorageFailed, ThoughtcycleError
 from thoughtcycle.web.limits import Budget
 from thoughtcycle.web.tokens import TokenCount
 
@@ -24,25 +24,65 @@ Place = tuple[str, str]
 """User and chat."""
 
 
+@dataclass(eq=False)
+class _Turn:
+    """What a turn has told so far: whoever listens hears all of it, however late, and however many listen."""
+
+    message: str | None
+    """Id of what the user says; None where it is another reply to what was said."""
+    task: "asyncio.Task[None]" = field(init=False)
+    _told: list[Wire] = field(default_factory=list)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def tell(self, part: Wire) -> None:
+        """Adds a part."""
+        self._told.append(part)
+        self.wake()
+
+    def wake(self) -> None:
+        """Has the listeners look again."""
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def heard(self) -> AsyncGenerator[Wire, None]:
+        """All parts as they come; raises what the turn fails with."""
+        place = 0
+        while place < len(self._told) or not self.task.done():
+            if place == len(self._told):
+                await self._news.wait()
+                continue
+            yield self._told[place]
+            place += 1
+        if not self.task.cancelled() and (error := self.task.exception()) is not None:
+            raise error
+
+
 @dataclass
 class _Line:
     """The turns of one chat: one runs, the others wait."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    turns: "set[asyncio.Task[None]]" = field(default_factory=set)
-    running: "asyncio.Task[None] | None" = None
+    turns: list[_Turn] = field(default_factory=list)
+    running: _Turn | None = None
+    stopping: bool = False
+    """Whether what runs was told to end."""
 
     @property
     def waiting(self) -> int:
         return len(self.turns) - (self.running is not None)
 
+    def saying(self, message: str | None) -> _Turn | None:
+        """The turn of this message, which was sent before."""
+        return next((turn for turn in self.turns if message is not None and turn.message == message), None)
+
     async def stop(self) -> bool:
         """Ends the turn that runs; one that is ending already is not disturbed."""
         if (turn := self.running) is None:
             return False
-        if not turn.cancelling():
-            turn.cancel()
-        await asyncio.wait((turn,))
+        if not self.stopping:
+            self.stopping = True
+            turn.task.cancel()
+        await asyncio.wait((turn.task,))
         return True
 
 
@@ -51,6 +91,7 @@ class Turns:
 
     def __init__(self, resources: Resources, budget: Budget) -> None:
         self._runner = TurnRunner(resources)
+        self._memory = resources.services.memory
         self._waiting = resources.settings.web.waiting
         self._budget = budget
         self._lines: dict[Place, _Line] = {}
@@ -131,7 +172,7 @@ class Turns:
     async def _all_ended(self, lines: Sequence[_Line]) -> None:
         """Where nobody may begin any more: until what runs has stopped and what waits was refused."""
         await asyncio.gather(*(line.stop() for line in lines))
-        if turns := [turn for line in lines for turn in line.turns]:
+        if turns := [turn.task for line in lines for turn in line.turns]:
             await asyncio.wait(turns)
 
     def _admit(self, user: str, chat: str) -> None:
@@ -142,58 +183,73 @@ class Turns:
         self, context: Context, chat: str, message: HumanMessage | None, replaces: str | None = None
     ) -> AsyncGenerator[Wire, None]:
         """Listens to a turn that waits and runs even when the listener leaves; raises what it fails with."""
+        async with aclosing(self._begun(context, chat, message, replaces).heard()) as parts:
+            async for part in parts:
+                yield part
+
+    def _begun(
+        self, context: Context, chat: str, message: HumanMessage | None, replaces: str | None
+    ) -> _Turn:
+        """The turn, at the end of its line; that of the same message where this was sent before."""
         place = (context.user_id, chat)
         self._admit(*place)
         line = self._lines.setdefault(place, _Line())
+        said = str(message.id) if message is not None else None
+        if (turn := line.saying(said)) is not None:
+            return turn
         if len(line.turns) > self._waiting:  # one of them runs
             raise InputRefused("chat_busy")
-        parts: asyncio.Queue[Wire | None] = asyncio.Queue()
-        used = TokenCount()
-        coming = self._runner.turn(context, chat, message, replaces=replaces, callbacks=[used])
-        turn = asyncio.create_task(self._in_line(place, line, coming, used, parts))
-        line.turns.add(turn)
-        turn.add_done_callback(lambda _: self._leave(place, line, turn))
-        turn.add_done_callback(_log)
-        turn.add_done_callback(lambda _: parts.put_nowait(None))
-        while (part := await parts.get()) is not None:
-            yield part
-        if not turn.cancelled() and (error := turn.exception()) is not None:
-            raise error
+        turn = _Turn(said)
+        turn.task = asyncio.create_task(self._in_line(line, turn, context, chat, message, replaces))
+        line.turns.append(turn)
+        turn.task.add_done_callback(lambda _: self._leave(place, line, turn))
+        turn.task.add_done_callback(_log)
+        return turn
 
-    def _leave(self, place: Place, line: _Line, turn: "asyncio.Task[None]") -> None:
-        line.turns.discard(turn)
+    def _leave(self, place: Place, line: _Line, turn: _Turn) -> None:
+        line.turns.remove(turn)
         if not line.turns:
             self._lines.pop(place, None)
+        turn.wake()
 
     async def _in_line(
         self,
-        place: Place,
         line: _Line,
-        coming: AsyncGenerator[Wire, None],
-        used: TokenCount,
-        parts: "asyncio.Queue[Wire | None]",
+        turn: _Turn,
+        context: Context,
+        chat: str,
+        message: HumanMessage | None,
+        replaces: str | None,
     ) -> None:
+        user, used = context.user_id, TokenCount()
         async with line.lock:
-            self._admit(*place)
-            line.running = asyncio.current_task()
+            self._admit(user, chat)
+            self._budget.check(user)
+            line.running, line.stopping = turn, False
             try:
-                await self._turn(place[0], coming, used, parts)
+                if message is not None and (replies := await self._given(context, chat, str(message.id))):
+                    for reply in replies:
+                        turn.tell(reply)
+                    return
+                coming = self._runner.turn(context, chat, message, replaces=replaces, callbacks=[used])
+                async with aclosing(coming):
+                    async for part in coming:
+                        turn.tell(part)
+                        if line.stopping:  # a driver now and then keeps a cancellation to itself
+                            turn.task.cancel()
             finally:
                 line.running = None
+                self._budget.spend(user, used.total)
 
-    async def _turn(
-        self,
-        user: str,
-        coming: AsyncGenerator[Wire, None],
-        used: TokenCount,
-        parts: "asyncio.Queue[Wire | None]",
-    ) -> None:
+    async def _given(self, context: Context, chat: str, message: str) -> list[Wire]:
+        """The replies to a message that was answered already, and is sent again: its client heard none."""
+        if context.incognito:
+            return []
         try:
-            async with aclosing(coming):
-                async for part in coming:
-                    parts.put_nowait(part)
-        finally:
-            self._budget.spend(user, used.total)
+            cycle = await self._memory.answered(context.user_id, chat, message)
+        except StorageFailed:  # the turn goes on without memory, and says so
+            return []
+        return [whole(reply) for reply in cycle.replies] if cycle is not None else []
 
 
 def _log(turn: "asyncio.Task[None]") -> None:

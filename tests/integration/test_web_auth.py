@@ -1,5 +1,6 @@
 """The auth matrix: every route of the web app, asked by every kind of caller."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 from inspect import isasyncgenfunction, iscoroutinefunction
@@ -196,6 +197,16 @@ async def test_the_tokens_of_a_day_are_counted(tmp_path: Path, fake_openai: Fake
         spent = await client.post(talk, json={"message": "Oi de novo"})
         assert (spent.status_code, spent.json()["code"]) == (429, "tokens_spent")
         assert 0 < int(spent.headers["retry-after"]) <= 86_400
+
+
+async def test_what_waits_is_refused_once_the_day_is_spent(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    app = create_app(settings(tmp_path, web={"tokens_per_day": 10}), models(fake_openai))
+    async with serving(app) as client:
+        fake_openai.say("Finish", model="heavy")
+        fake_openai.say("Olá, tudo bem com você hoje?", model="talk")
+        told = [client.post("/api/chats/c/messages", json={"message": f"Oi {n}"}) for n in range(3)]
+        answers = await asyncio.gather(*told)
+        assert sorted("tokens_spent" in answer.text for answer in answers) == [False, True, True]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Talking through the web app: streaming, stop, another reply, an edited message, many at once."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -11,6 +13,7 @@ from support.fake_openai import FakeOpenAI, Reply
 from support.graphs import models
 from support.web import events, said, serving, settings, web
 from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.envelope import Wire, wire
 from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.web.app import create_app
 
@@ -219,13 +222,78 @@ async def test_what_waits_is_answered_though_who_said_it_left(
             if soon:
                 second.cancel()
             else:
-                line.running.add_done_callback(lambda _: second.cancel())
+                line.running.task.add_done_callback(lambda _: second.cancel())
             assert await asyncio.gather(turns.stop("ana", "c"), turns.stop("ana", "c")) == [True, True]
             while turns._lines:
                 await asyncio.sleep(0.01)
-        assert second.cancelled() or second.cancelling()
+        await asyncio.wait((second,))
+        assert second.cancelled()
         (_, one), (_, two) = [(cycle, cycle.variants[-1]) for cycle in await memory.conversation("ana", "c")]
         assert one.cut and two.messages[-1].text == "Bom dia"
+
+
+@pytest.mark.spec("CM-1")
+async def test_a_message_sent_again_is_the_same_message(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    app = create_app(settings(tmp_path), models(fake_openai))
+    async with serving(app) as client:
+        turns = app.state.serving.turns
+        fake_openai.say("Finish", "Finish", model="heavy")
+        fake_openai.say(Reply("um dois três", hang_after=2), model="talk")
+        fake_openai.say("Bom dia", model="talk")
+        first = asyncio.create_task(client.post(TALK, json={"message": "Conta", "id": "1"}))
+        async with asyncio.timeout(60):
+            while not [one for one in fake_openai.requests if one.model == "talk"]:
+                await asyncio.sleep(0.01)
+            left = asyncio.create_task(client.post(TALK, json={"message": "Oi", "id": "2"}))
+            again = asyncio.create_task(client.post(TALK, json={"message": "Conta", "id": "1"}))
+            while not turns.waiting:
+                await asyncio.sleep(0.01)
+            left.cancel()
+            await asyncio.wait((left,))
+            waited = asyncio.create_task(client.post(TALK, json={"message": "Oi", "id": "2"}))
+            await asyncio.sleep(0)
+            assert turns.waiting == 1
+            await client.post("/api/chats/c/stop")
+            assert events(await again) == events(await first)
+            assert said(await waited) == ["Bom dia"]
+            heard = await client.post(TALK, json={"message": "Oi", "id": "2"})
+        assert said(heard) == ["Bom dia"]
+        ids = [
+            [data["id"] for _, data in events(one)[:-1] if data["role"] == "assistant"]
+            for one in (waited.result(), heard)
+        ]
+        assert ids[0][-1] == ids[1][-1]
+        assert [one.text for one in (await turns.last("ana", "c"))["messages"]].count("Bom dia") == 1
+        cycles = await app.state.serving.resources.services.memory.conversation("ana", "c", limit=9)
+        assert [cycle.message.id for cycle in cycles] == ["1", "2"]
+    async with web(tmp_path, models(fake_openai)) as client:  # another process, later
+        assert said(await client.post(TALK, json={"message": "Oi", "id": "2"})) == ["Bom dia"]
+
+
+async def test_a_turn_that_keeps_a_stop_to_itself_is_stopped_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+
+    async def stubborn(*_: object, **__: object) -> AsyncGenerator[Wire, None]:
+        for number in range(100):
+            with suppress(asyncio.CancelledError if number == 0 else ValueError):
+                await asyncio.sleep(60 if number == 0 else 0)
+            told.append(number)
+            yield wire(str(number), role="assistant")
+
+    app = create_app(settings(tmp_path))
+    async with serving(app):
+        turns = app.state.serving.turns
+        monkeypatch.setattr(turns._runner, "turn", stubborn)
+        talk = asyncio.create_task(anext(turns.say(Context(user_id="ana", channel="web"), "c", "Oi", id="1")))
+        async with asyncio.timeout(60):
+            while not turns.running:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)
+            assert await turns.stop("ana", "c")
+        assert (await talk)["content"] == "0"
+        assert told == [0]
 
 
 @pytest.mark.spec("BY-4", "BY-9")
