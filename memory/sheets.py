@@ -72,7 +72,7 @@ class SheetKeeping(Engine):
     """Reads and writes sheets; hidden words are masked wherever something is read."""
 
     async def sheets(self, user: str, chat: str | None) -> Sheets:
-        """What a reply needs, in one query.
+        """What a reply needs, in one query; in two where the chat's memory has to be masked.
 
         A sheet that is broken counts as absent here, and as paused where it is the settings; `doctor` tells
         of it. A chat of another user's has none.
@@ -92,7 +92,7 @@ class SheetKeeping(Engine):
         return Sheets(conversation, legible_profile(profile), self._settings(found.get("settings"), user))
 
     async def _of_chat(self, user: str, chat: str, sheet: Sheet | None, mask: Mask) -> ConversationState:
-        """The memory of a chat of which `sheet` was read without its annex; of a broken one, that of none."""
+        """The memory of a chat of which `sheet` was read without its annex; of a broken sheet, that of none."""
         if sheet is not None and not mask and (digest := digest_of(sheet)) is not None:
             return digest
         now = self._clock()
@@ -150,8 +150,8 @@ class SheetKeeping(Engine):
         """Stores the memory of a chat, and gives it with its new revision and time.
 
         Of a digest the rest stays as it is. What was masked when it was read, and left as it was, is stored
-        in full. Raises Conflict when it was stored or dropped since it was read, or read without words that
-        are not hidden any more, NotAllowed('chat_unknown') for a chat that is not the user's.
+        in full. Raises Conflict when it was stored or dropped since it was read, or read without words while
+        others are hidden now, NotAllowed('chat_unknown') for a chat that is not the user's.
         """
         user, chat = owned(memory.user_id), memory.chat_id
         owner, mask = await asyncio.gather(self._storage.owner(chat), self._masks.of(user))

@@ -153,8 +153,9 @@ class SheetConformance:
             await storage.put_sheet("ana", PROFILE, "late", before=0, at=START)
         assert refused.value.code == "user_forgotten"
         assert await storage.sheets("ana", [PROFILE]) == []
-        await storage.put_sheet("carl", ("conversation", "chat"), "{}", before=0, at=START)
-        assert [one.annex for one in await storage.sheets("carl", [("conversation", "chat")])] == [None]
+        await storage.claim("chat", "ana", START)
+        await storage.put_sheet("ana", ("conversation", "chat"), "{}", before=0, at=START)
+        assert [one.annex for one in await storage.sheets("ana", [("conversation", "chat")])] == [None]
         assert len(await storage.sheets("bia", [PROFILE])) == 1
 
     async def test_pending_cycles_come_oldest_first(self, storage: Storage) -> None:
