@@ -92,7 +92,7 @@ class SheetKeeping(Engine):
         return Sheets(conversation, legible_profile(profile), self._settings(found.get("settings"), user))
 
     async def _of_chat(self, user: str, chat: str, sheet: Sheet | None, mask: Mask) -> ConversationState:
-        """The memory of a chat of which `sheet` was read without its annex; of a broken sheet, that of none."""
+        """The memory of a chat whose `sheet` was read without its annex; that of none where it is broken."""
         if sheet is not None and not mask and (digest := digest_of(sheet)) is not None:
             return digest
         now = self._clock()
