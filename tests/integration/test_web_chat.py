@@ -232,7 +232,7 @@ async def test_what_waits_is_answered_though_who_said_it_left(
         assert one.cut and two.messages[-1].text == "Bom dia"
 
 
-@pytest.mark.spec("CM-1")
+@pytest.mark.spec("BY-1")
 async def test_a_message_sent_again_is_the_same_message(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     app = create_app(settings(tmp_path), models(fake_openai))
     async with serving(app) as client:
