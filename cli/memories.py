@@ -31,6 +31,7 @@ from thoughtcycle.memory.records import (
     UndoResult,
 )
 from thoughtcycle.memory.secrets import unasked
+from thoughtcycle.memory.undoing import nothing_to_undo
 from thoughtcycle.prompts.errors import InputRefused, NotAllowed
 
 if TYPE_CHECKING:
@@ -310,17 +311,18 @@ def undo(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    async def work(memory: "Memory", who: str) -> UndoResult:
+    async def work(memory: "Memory", who: str) -> tuple[UndoResult, JournalEntry]:
         record = await find(memory, who, id) if id is not None else None
-        return await memory.undo(who, record.id if record else None)
+        result = await memory.undo(who, record.id if record else None)
+        if result.undone is None:
+            raise nothing_to_undo(record)
+        return result, result.undone
 
-    result = with_memory(db, user, work)
-    if result.undone is None:
-        raise InputRefused("nothing_to_undo")
+    result, undone = with_memory(db, user, work)
     if as_json:
         put_json(result.model_dump(mode="json"))
     else:
-        typer.echo(_undone(result.undone, result.record))
+        typer.echo(_undone(undone, result.record))
 
 
 def _undone(change: JournalEntry, record: MemoryRecord | None) -> str:

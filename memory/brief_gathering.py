@@ -128,6 +128,14 @@ def beside(material: Material, recent: Sequence[Cycle]) -> Material:
     return replace(material, window=frozenset(cycle.id for cycle in recent), moods=moods)
 
 
+def on_branch(material: Material, left: Collection[str]) -> Material:
+    """The material without what was said in these cycles, and without a memory of the chat made of them."""
+    if not left:
+        return material
+    said = [hit for hit in material.found.messages if hit.cycle not in left]
+    return replace(material, found=replace(material.found, messages=said), conversation=None)
+
+
 def without(material: Material, gone: Collection[str]) -> Material:
     """The material without these memories."""
     found = material.found

@@ -197,6 +197,17 @@ class Transcript(SheetKeeping):
         tip = (await self.claim_chat(user, chat)).tip
         return await self._live.holds(user, chat, tip, cycle)
 
+    async def left_behind(self, user: str, chat: str, cycle: Cycle) -> frozenset[str]:
+        """The cycles of the chat that do not lead to this open one, since an earlier message was edited.
+
+        As a rule there are none, and little is read; else the links of the whole chat.
+        """
+        known = await self._storage.conversation(owned(user), chat)
+        if known is None or known.tip in (None, cycle.id, cycle.parent):
+            return frozenset()
+        links = await self._storage.links(user, [chat])
+        return frozenset(links.keys() - live_path(links, cycle.parent))
+
     async def conversation(
         self, user: str, chat: str, *, limit: int = 2, tip: str | None = None
     ) -> list[Cycle]:

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from thoughtcycle.memory.branches import REASON
 from thoughtcycle.memory.changes import Keys, dropped, with_vectors
 from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Op, Vector
 from thoughtcycle.memory.storage.base import Write
 from thoughtcycle.memory.words import identity
+from thoughtcycle.prompts.errors import InputRefused
 
 UNDOABLE = frozenset(
     {"save", "update", "correct", "condense", "merge", "pin", "unpin", "archive", "unarchive", "hide"}
@@ -23,6 +25,12 @@ MARKS: Mapping[Op, tuple[str, ...]] = {
     "reinforce": ("reinforced_at",),
 }
 """Changes that touch these fields only; what happened to the others since is kept."""
+
+
+def nothing_to_undo(record: MemoryRecord | None) -> InputRefused:
+    """Why an undo, of this memory where one was named, took nothing back."""
+    left = record is not None and record.status == "hidden" and record.reason == REASON
+    return InputRefused("left_conversation" if left else "nothing_to_undo")
 
 
 class UndoSearch:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
-from thoughtcycle.memory.brief_gathering import Plan, beside, gathered, made
+from thoughtcycle.memory.brief_gathering import Plan, beside, gathered, made, on_branch
 from thoughtcycle.memory.brief_gathering import without as left_out
 from thoughtcycle.memory.brief_sections import Material
 from thoughtcycle.memory.memory import Memory
@@ -61,7 +61,7 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     """What is read at the beginning of a turn."""
     recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
     material, (cycles, recent), changed = await asyncio.gather(  # reads that do not depend on one another
-        gathered_for(turn),
+        gathered_for(turn, cycle),
         recent_messages(turn, cycle.parent if cycle else None),
         turn.memory.changed(turn.user, {id: memory["revision"] for id, memory in recalled.items()}),
     )
@@ -83,12 +83,16 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     }
 
 
-async def gathered_for(turn: Turn) -> Material:
-    """What the message of the turn brings to mind."""
+async def gathered_for(turn: Turn, cycle: Cycle | None) -> Material:
+    """What the message of the turn brings to mind, of this chat what leads to its cycle."""
     plan = plan_of(turn.services.limits, smart=turn.context.smart_context)
-    return await reminded(
+    reminding = reminded(
         turn.memory, turn.user, turn.chat, turn.message, plan, now=turn.now(), language=turn.language
     )
+    if cycle is None:
+        return await reminding
+    material, left = await asyncio.gather(reminding, turn.memory.left_behind(turn.user, turn.chat, cycle))
+    return on_branch(material, left)
 
 
 async def reminded(
@@ -161,8 +165,10 @@ async def recent_messages(turn: Turn, tip: str | None) -> tuple[list[Cycle], lis
 
 async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
     """Window and memory block of this turn made again, after the memories `without` were hidden."""
+    id = turn.state.get("cycle_id")
+    cycle = await turn.memory.cycle(turn.user, id) if id is not None else None
     material, (cycles, recent) = await asyncio.gather(
-        gathered_for(turn), recent_messages(turn, turn.state.get("parent"))
+        gathered_for(turn, cycle), recent_messages(turn, turn.state.get("parent"))
     )
     window = windows.fit(recent, turn.services.limits.window_tokens)
     briefing = with_files(turn, brief(turn, left_out(beside(material, cycles), without)))

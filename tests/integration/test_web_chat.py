@@ -45,6 +45,10 @@ async def test_another_reply_and_an_edited_message(tmp_path: Path) -> None:
         assert "Guardei: Mora em Olinda." in said(await client.post("/api/chats/c/edit", json=edited))
         where = said(await client.post(TALK, json={"message": "Onde eu moro?"}))
         assert "Olinda" in " ".join(where) and "Recife" not in " ".join(where)
+        (left,) = (await client.get("/api/memories", params={"status": "hidden"})).json()
+        assert f"{left['id']}/undo" not in (await client.get(f"/memories/{left['id']}")).text
+        back = await client.post(f"/memories/{left['id']}/undo", headers={"origin": "http://localhost"})
+        assert "editada" in back.text or "edited" in back.text
         gone = await client.post("/api/chats/c/edit", json={"message": "x", "replaces": "never said"})
         assert [data["code"] for name, data in events(gone) if name == "failure"] == ["edit_too_old"]
 

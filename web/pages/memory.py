@@ -10,6 +10,7 @@ from thoughtcycle.memory.media import file_of
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import MemoryRecord, utc_now
 from thoughtcycle.memory.secrets import holds_secret
+from thoughtcycle.memory.undoing import nothing_to_undo
 from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.web.api.memories import CHANGES, Change, known
 from thoughtcycle.web.dependencies import Engine
@@ -62,7 +63,7 @@ async def undo(reader: Reader, id: str, memory: Engine) -> HTMLResponse:
     """Takes back its newest change."""
     result = await memory.undo(reader.user, id)
     if result.undone is None:
-        raise InputRefused("nothing_to_undo")
+        raise nothing_to_undo(await known(memory, reader.user, id))
     note = reader.say("undone", op=reader.label(f"op.{result.undone.op}"))
     return await _detail(reader, memory, await known(memory, reader.user, id), note=note, undo=False)
 

@@ -1,0 +1,32 @@
+"""What an edited message has left behind is not told to whoever answers it."""
+
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from support.graphs import lab
+from thoughtcycle.nodes.context import Context
+
+TOLD = ("My bicycle is red", "My aunt Vera lives in Faro", "I love chess", "I hate opera")
+
+
+@pytest.mark.spec("HM-10")
+@pytest.mark.parametrize("understood", [True, False], ids=["understood", "not yet understood"])
+async def test_an_edited_message_is_answered_without_what_it_left_behind(
+    tmp_path: Path, understood: bool
+) -> None:
+    async with lab(tmp_path) as cycle:
+        for text in TOLD:
+            await cycle.say(text)
+        if understood:
+            await cycle.understand()
+        thread = {"configurable": {"thread_id": "t"}}
+        states = [state async for state in cycle.graph.aget_state_history(thread)]
+        begun = [state for state in states if state.next == ("__start__",)]
+        edited = {"messages": [HumanMessage("My aunt Vera lives in Braga, I like red bicycles")]}
+        await cycle.graph.ainvoke(edited, begun[-2].config, context=Context(user_id="ana"))
+        briefing = (await cycle.graph.aget_state(thread)).values["briefing"]
+        told = briefing["text"] + briefing["session"]
+        assert "red" in told
+        assert "Faro" not in told and "chess" not in told
