@@ -12,8 +12,8 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 from unicodedata import category
 
 import typer
-from dotenv import load_dotenv
 
+from thoughtcycle.graph.env_file import read_env_file
 from thoughtcycle.prompts.errors import InputRefused, ThoughtcycleError
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
 
@@ -58,9 +58,9 @@ def _shown(character: str) -> bool:
 def read_dotenv() -> None:
     """Reads `.env` of the current folder: before the first text, whose language it may set."""
     try:
-        load_dotenv(".env")
-    except (OSError, UnicodeDecodeError):
-        say(InputRefused("bad_setting", name=".env", expected="UTF-8"))
+        read_env_file()
+    except InputRefused as error:
+        say(error)
         raise SystemExit(1) from None
 
 

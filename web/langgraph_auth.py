@@ -4,11 +4,11 @@ from collections.abc import MutableMapping
 from typing import Any
 from urllib.parse import quote
 
-from dotenv import load_dotenv
 from langgraph_sdk import Auth
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
+from thoughtcycle.graph.env_file import read_env_file
 from thoughtcycle.graph.resources import hold
 from thoughtcycle.graph.settings import load_settings
 from thoughtcycle.memory.words import digest
@@ -108,5 +108,5 @@ async def check_unclaimed(user: str, thread: str) -> None:
         raise NotAllowed("chat_of_another")
 
 
-load_dotenv(".env")
+read_env_file()
 auth = create_auth(Gate.of(load_settings()))

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from dotenv import load_dotenv
 from fastapi import FastAPI
 
+from thoughtcycle.graph.env_file import read_env_file
 from thoughtcycle.graph.settings import Settings, load_settings
 from thoughtcycle.mind.roles import ModelSettings
 from thoughtcycle.web.app import create_app
@@ -44,5 +44,5 @@ def create_served(settings: Settings | None = None, models: ModelSettings | None
     return beside
 
 
-load_dotenv(".env")
+read_env_file()
 app = create_served()

@@ -92,6 +92,25 @@ def test_a_dotenv_sets_the_language_and_a_broken_one_is_one_line(tmp_path: Path)
     assert ".env" in refused(run("memories", "list", db="sqlite:///m.db", cwd=tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('THOUGHTCYCLE_DB="sqlite:///secret.db\n', 1),
+        ("# mine\n\nTHOUGHTCYCLE_DB=sqlite:///mine.db\n\n  this is secret\n", 5),
+    ],
+    ids=["an open quote", "no setting"],
+)
+@pytest.mark.parametrize(("language", "expected"), [("pt", "linha"), ("en", "Line")])
+def test_a_dotenv_with_a_broken_line_stops_the_command(
+    text: str, line: int, language: str, expected: str, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text(text)
+    env = {"LANG": language, "XDG_DATA_HOME": str(tmp_path / "data")}
+    told = refused(run("chat", stdin="Moro em Recife.\n", cwd=tmp_path, env=env))
+    assert f"{expected} {line} " in told and str(tmp_path / ".env") in told and "secret" not in told
+    assert [path.name for path in tmp_path.iterdir()] == [".env"]
+
+
 def test_a_terminal_that_lacks_letters_and_streams_that_are_closed(tmp_path: Path) -> None:
     done = run("chat", stdin="Olá!\n", db=tmp_path / "m.db", env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0 and done.stdout.startswith("Ol?! Eu sou Katherine")
