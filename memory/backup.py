@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from thoughtcycle.memory.storage.failures import sqlite_code, translated
+from thoughtcycle.memory.storage.private_file import make_private
 from thoughtcycle.memory.storage.sqlite_schema import check_version
 from thoughtcycle.memory.storage.url import parse_url
 from thoughtcycle.memory.storage.wal import use_wal
@@ -71,10 +72,10 @@ def _restore(path: Path, file: Path, replace: bool) -> None:
     with translated(str(file)), closing(_open(file)) as source:
         _check(source, str(file))
         with translated(str(path)):
-            path.parent.mkdir(parents=True, exist_ok=True)
             if not replace and _holds_anything(path):
                 raise InputRefused("restore_over", path=repr(str(path)))
             _make_way(path)
+            make_private(path)
             with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)) as target:
                 target.execute("PRAGMA secure_delete = ON")
                 use_wal(target)

@@ -13,6 +13,7 @@ from thoughtcycle.graph.checkpoints.retention import KEEP_TURNS
 from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
 from thoughtcycle.graph.checkpoints.sqlite_connection import Connection
 from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.private_file import make_private
 from thoughtcycle.memory.storage.url import parse_url
 from thoughtcycle.memory.storage.wal import use_wal
 
@@ -64,6 +65,6 @@ async def _open_sqlite(path: Path, keep_turns: int) -> AsyncIterator[SqliteSaver
 
 
 def _prepare(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path)
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
         use_wal(connection)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.private_file import make_private
 from thoughtcycle.memory.storage.sqlite_schema import check_version, migrate
 from thoughtcycle.memory.storage.wal import use_wal
 from thoughtcycle.memory.storage.write_turn import Connection
@@ -116,7 +117,7 @@ class OneThread:
 def connect(path: Path, busy_seconds: float) -> Connection:
     """An open connection with the tables in place."""
     with translated(str(path)):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path)
         connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, factory=Connection)
         try:
             check_version(connection, str(path))
