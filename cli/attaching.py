@@ -11,7 +11,7 @@ import typer
 from thoughtcycle.cli.files import new_file
 from thoughtcycle.cli.memories import Id, app, find
 from thoughtcycle.cli.opening import settings_for, with_memory
-from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported
+from thoughtcycle.cli.options import TEXTS, Db, Json, User, Yes, one_line, put_json, reported
 from thoughtcycle.prompts.errors import InputRefused
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def file(
     user: User = None,
     db: Db = None,
     as_json: Json = False,
-    yes: Annotated[bool, Flag("--yes", help=TEXTS["option.yes"])] = False,
+    yes: Yes = False,
 ) -> None:
     async def work(memory: "Memory", who: str) -> bytes:
         return await memory.file(who, (await find(memory, who, id)).id)

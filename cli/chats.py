@@ -6,7 +6,7 @@ import typer
 
 from thoughtcycle.cli.display import print_table
 from thoughtcycle.cli.opening import confirm, find_chat, with_memory, with_threads
-from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported
+from thoughtcycle.cli.options import TEXTS, Db, Json, User, Yes, one_line, put_json, reported
 
 if TYPE_CHECKING:
     from thoughtcycle.graph.checkpoints.factory import Saver
@@ -66,7 +66,7 @@ def delete(
     user: User = None,
     db: Db = None,
     as_json: Json = False,
-    yes: Annotated[bool, Flag("--yes", help=TEXTS["option.yes"])] = False,
+    yes: Yes = False,
 ) -> None:
     async def work(memory: "Memory", saver: "Saver", who: str) -> "tuple[str, Removed]":
         from thoughtcycle.graph.forgetting import delete_chat

@@ -1,12 +1,12 @@
 """`thoughtcycle memories erase`: deletes for good, once a person has said yes."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from thoughtcycle.cli.memories import Ids, app, find
 from thoughtcycle.cli.opening import confirm, with_threads
-from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, put_json, reported, ui_language
+from thoughtcycle.cli.options import TEXTS, Db, Json, User, Yes, put_json, reported, ui_language
 
 if TYPE_CHECKING:
     from thoughtcycle.graph.checkpoints.factory import Saver
@@ -21,7 +21,7 @@ def erase(
     user: User = None,
     db: Db = None,
     as_json: Json = False,
-    yes: Annotated[bool, Flag("--yes", help=TEXTS["option.yes"])] = False,
+    yes: Yes = False,
 ) -> None:
     async def work(memory: "Memory", saver: "Saver", who: str) -> "Receipt":
         from thoughtcycle.graph.erasing import bound

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from thoughtcycle.cli.files import check_writable, new_file
-from thoughtcycle.cli.options import TEXTS, Json, put_json, reported
+from thoughtcycle.cli.options import TEXTS, Json, Yes, put_json, reported
 
 if TYPE_CHECKING:
     from thoughtcycle.evals.measures import Report
@@ -28,18 +28,18 @@ MaybeData = Annotated[Path | None, typer.Option("--data", help=TEXTS["option.dat
 
 @app.command(help=TEXTS["help.locomo"])
 @reported
-def locomo(data: Data, as_json: Json = False, html: Html = None) -> None:
+def locomo(data: Data, as_json: Json = False, html: Html = None, yes: Yes = False) -> None:
     from thoughtcycle.evals.locomo import evaluate
 
-    _print(evaluate, data, as_json, html)
+    _print(evaluate, data, as_json, html, replace=yes)
 
 
 @app.command(help=TEXTS["help.prefeval"])
 @reported
-def prefeval(data: Data, as_json: Json = False, html: Html = None) -> None:
+def prefeval(data: Data, as_json: Json = False, html: Html = None, yes: Yes = False) -> None:
     from thoughtcycle.evals.prefeval import evaluate
 
-    _print(evaluate, data, as_json, html)
+    _print(evaluate, data, as_json, html, replace=yes)
 
 
 @app.command(help=TEXTS["help.economy"])
@@ -121,15 +121,17 @@ def _print(
     data: Path,
     as_json: bool,
     html: Path | None,
+    *,
+    replace: bool,
 ) -> None:
     """Evaluates; a page that could not be written is refused before, not after the minutes it takes."""
     from thoughtcycle.evals.page import page
 
     if html is not None:
-        check_writable(html)
+        check_writable(html, replace=replace)
     report = _measured(evaluate, data)
     if html is not None:
-        with new_file(html, replace=True) as file:
+        with new_file(html, replace=replace) as file:
             file.write(page(report).encode())
     if as_json:
         put_json(report.as_json())

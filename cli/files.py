@@ -36,8 +36,10 @@ def new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def check_writable(path: Path) -> None:
-    """Raises InputRefused('file_unwritable') when `new_file` could not: asked before long work."""
+def check_writable(path: Path, *, replace: bool) -> None:
+    """Raises InputRefused as `new_file` would: asked before long work."""
+    if not replace and path.exists():
+        raise InputRefused("file_exists", path=repr(str(path)))
     cause = errno.EISDIR if path.is_dir() else errno.ENOENT if not path.absolute().parent.is_dir() else None
     if cause is None and not os.access(path.absolute().parent, os.W_OK):
         cause = errno.EACCES

@@ -15,6 +15,7 @@ from thoughtcycle.cli.options import (
     Db,
     Json,
     User,
+    Yes,
     check_user,
     one_line,
     put_json,
@@ -34,6 +35,7 @@ def metrics(
     as_json: Json = False,
     file: Annotated[Path | None, typer.Option("--file", help=TEXTS["option.metrics_file"])] = None,
     html: Annotated[Path | None, typer.Option("--html", help=TEXTS["option.html"])] = None,
+    yes: Yes = False,
 ) -> None:
     from thoughtcycle.evals.dialogue_file import read_dialogue
     from thoughtcycle.evals.metrics import as_json as plain
@@ -42,7 +44,7 @@ def metrics(
     owner = check_user(user, settings.user)
     lines = read_dialogue(file) if file is not None else []
     if html is not None:
-        check_writable(html)
+        check_writable(html, replace=yes)
 
     async def run() -> "tuple[list[Metric], list[Answer]]":
         from thoughtcycle.evals.dialogue import answers, dialogue_metrics
@@ -66,7 +68,8 @@ def metrics(
 
     found, asked = asyncio.run(run())
     if html is not None:
-        _write(html, found, asked, f"{owner}, {file.name}" if file is not None else owner)
+        title = f"{owner}, {file.name}" if file is not None else owner
+        _write(html, found, asked, title, replace=yes)
     if as_json:
         put_json({"user": owner, "metrics": plain(found), "wrong": _wrong(asked)})
     else:
@@ -75,12 +78,14 @@ def metrics(
             typer.echo(TEXTS.fill("metrics.written", file=html))
 
 
-def _write(html: Path, found: "Sequence[Metric]", asked: "Sequence[Answer]", title: str) -> None:
+def _write(
+    html: Path, found: "Sequence[Metric]", asked: "Sequence[Answer]", title: str, *, replace: bool
+) -> None:
     from thoughtcycle.evals.dialogue import misses
     from thoughtcycle.evals.metrics_page import metrics_page
 
     text = metrics_page(found, misses(asked), title=title, language=ui_language())
-    with new_file(html, replace=True) as file:
+    with new_file(html, replace=replace) as file:
         file.write(text.encode())
 
 

@@ -73,6 +73,7 @@ Flag = functools.partial(typer.Option, metavar="")
 """An option without a value: its help shows none."""
 
 Json = Annotated[bool, Flag("--json", help=TEXTS["option.json"])]
+Yes = Annotated[bool, Flag("--yes", help=TEXTS["option.yes"])]
 
 
 def check_user(user: str | None, configured: str | None) -> str:

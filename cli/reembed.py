@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from thoughtcycle.cli.opening import confirm, with_memory
-from thoughtcycle.cli.options import TEXTS, Db, Json, User, put_json, reported
-from thoughtcycle.cli.users import Yes
+from thoughtcycle.cli.options import TEXTS, Db, Json, User, Yes, put_json, reported
 
 if TYPE_CHECKING:
     from thoughtcycle.memory.memory import Memory

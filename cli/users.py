@@ -11,7 +11,18 @@ import typer
 
 from thoughtcycle.cli.files import new_file
 from thoughtcycle.cli.opening import confirm, with_memory, with_threads
-from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, User, one_line, put_json, reported, ui_language
+from thoughtcycle.cli.options import (
+    TEXTS,
+    Db,
+    Flag,
+    Json,
+    User,
+    Yes,
+    one_line,
+    put_json,
+    reported,
+    ui_language,
+)
 
 if TYPE_CHECKING:
     from thoughtcycle.graph.checkpoints.factory import Saver
@@ -19,8 +30,6 @@ if TYPE_CHECKING:
     from thoughtcycle.memory.memory import Memory
 
 app = typer.Typer()
-
-Yes = Annotated[bool, Flag("--yes", help=TEXTS["option.yes"])]
 
 
 @app.command(help=TEXTS["help.export"])

@@ -39,6 +39,14 @@ def test_for_machines_and_without_a_file(tmp_path: Path) -> None:
     assert all(set(one) == {"name", "value", "unit", "count", "source"} for one in told["metrics"])
 
 
+def test_a_page_that_exists_is_replaced_with_yes_only(tmp_path: Path) -> None:
+    (page := tmp_path / "m.html").write_text("mine")
+    told = refused(run("metrics", "--html", str(page), db=tmp_path / "m.db"))
+    assert str(page) in told and "--yes" in told and page.read_text() == "mine"
+    done = run("metrics", "--html", str(page), "--yes", db=tmp_path / "m.db")
+    assert (done.returncode, done.stderr) == (0, "") and page.read_text().startswith("<!DOCTYPE html>")
+
+
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"user": "ana"\n')

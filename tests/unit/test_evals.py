@@ -246,6 +246,12 @@ def test_the_command_writes_the_page_or_says_that_it_cannot(
     done = run(app, ["eval", "prefeval", "--data", str(data / "prefeval"), "--html", str(file)])
     assert (done.exit_code, "held out" in done.stdout) == (0, True)
     assert "b travel" in file.read_text()
+    file.write_text("mine")
+    again = ["eval", "prefeval", "--data", str(data / "prefeval"), "--html", str(file)]
+    kept = run(app, again)
+    assert (kept.exit_code, kept.stdout, file.read_text()) == (1, "", "mine")
+    assert "report.html" in kept.stderr and "--yes" in kept.stderr
+    assert run(app, [*again, "--yes"]).exit_code == 0 and "b travel" in file.read_text()
     refused = run(app, ["eval", "prefeval", "--data", str(data), "--html", str(data / "no" / "x.html")])
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert "x.html" in refused.stderr and refused.stderr.count("\n") == 1
