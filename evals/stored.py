@@ -21,7 +21,7 @@ async def stored_metrics(memory: Memory, user: str) -> list[Metric]:
     latencies = [
         (cycle.replies[-1].at - cycle.message.at).total_seconds()
         for cycle in cycles
-        if cycle.variants and not cycle.variants[-1].cut
+        if len(cycle.variants) == 1 and not cycle.variants[-1].cut  # another reply was asked for later
     ]
     return [
         share("continuity", await _continued(memory, user, cycles), "store"),

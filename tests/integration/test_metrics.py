@@ -1,6 +1,6 @@
 """LM-14 through the product's own path: the example file, and what the store tells of itself."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from thoughtcycle.evals.stored import stored_metrics
 from thoughtcycle.graph.upkeep import create_worker
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.rules import RuleMind
+from thoughtcycle.nodes.context import Context
 from thoughtcycle.nodes.services import Services
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "evaluation.jsonl"
@@ -57,3 +58,19 @@ async def test_the_store_tells_of_itself(tmp_path: Path) -> None:
         assert (value["storage"].value or 0) > 1_000
         bia = {one.name: one for one in await stored_metrics(talk.memory, "bia")}
         assert bia["tokens"].count == bia["memory_time"].count == 0
+
+
+async def test_another_reply_does_not_tell_how_long_the_first_one_took(tmp_path: Path) -> None:
+    now = datetime(2026, 5, 1, tzinfo=UTC)
+    async with lab(tmp_path, clock=lambda: now) as talk:
+        await talk.say("Moro em Recife.")
+        await talk.say("Bom dia")
+        states = [
+            state async for state in talk.graph.aget_state_history({"configurable": {"thread_id": "t"}})
+        ]
+        now += timedelta(hours=1)
+        before = next(state for state in states if state.next == ("Finish",))
+        await talk.graph.ainvoke(None, before.config, context=Context(user_id="ana"))
+        found = {one.name: one for one in await stored_metrics(talk.memory, "ana")}
+        assert found["tokens"].count == 2
+        assert (found["latency_p95"].count, found["latency_p95"].value) == (1, 0.0)
