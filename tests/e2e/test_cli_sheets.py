@@ -63,6 +63,18 @@ def test_a_conversation_and_a_profile_are_shown(
     assert len(nobody.stdout.splitlines()) == 1 and "worker" in nobody.stdout
 
 
+@pytest.mark.parametrize(("language", "condition"), [("pt", "quando"), ("en", "when")])
+def test_an_empty_profile_promises_nothing_that_the_worker_did_already(
+    language: str, condition: str, tmp_path: Path
+) -> None:
+    db = tmp_path / "m.db"
+    env = {"THOUGHTCYCLE_LANGUAGE": language, "THOUGHTCYCLE_SPOOL": str(tmp_path / "spool")}
+    run("chat", stdin="oi\n", db=db, env=env)
+    assert run("worker", "--once", db=db, env=env).returncode == 0
+    told = run("profile", db=db, env=env).stdout
+    assert f" {condition} " in told and "--once" not in told
+
+
 @pytest.mark.spec("BY-5")
 def test_of_a_chat_that_is_not_ones_own_nothing_is_shown(tmp_path: Path) -> None:
     db, env = tmp_path / "m.db", {"THOUGHTCYCLE_SPOOL": str(tmp_path / "spool")}
