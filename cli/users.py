@@ -23,6 +23,7 @@ from thoughtcycle.cli.options import (
     reported,
     ui_language,
 )
+from thoughtcycle.prompts.errors import InputRefused
 
 if TYPE_CHECKING:
     from thoughtcycle.graph.checkpoints.factory import Saver
@@ -114,6 +115,12 @@ def doctor(
     as_json: Json = False,
     mend: Annotated[bool, Flag("--repair", help=TEXTS["option.repair"])] = False,
 ) -> None:
+    from thoughtcycle.graph.settings import load_settings
+    from thoughtcycle.memory.storage.url import parse_url
+
+    path = parse_url(load_settings().url(db)).path
+    if path is not None and not path.exists():  # opening it would make one, in which all is well
+        raise InputRefused("backup_missing", path=repr(str(path)))
     found = with_memory(db, user, lambda memory, _: memory.doctor(user, mend=mend), embeddings=False)
     for flaw in found:
         if as_json:

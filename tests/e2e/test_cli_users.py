@@ -63,6 +63,13 @@ def test_a_backup_is_restored_over_what_was_broken(filled: Path, tmp_path: Path)
     assert run("doctor", db=db).returncode == 0
 
 
+def test_the_doctor_makes_no_database_to_look_at(tmp_path: Path) -> None:
+    missing = tmp_path / "none" / "m.db"
+    for options in ((), ("--repair",), ("--json",)):
+        assert repr(str(missing)) in refused(run("doctor", *options, db=missing))
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.spec("BY-4")
 def test_an_import_adds_what_is_not_there_yet(filled: Path, tmp_path: Path) -> None:
     file, db = tmp_path / "ana.jsonl", tmp_path / "m.db"
