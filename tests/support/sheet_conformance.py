@@ -153,8 +153,8 @@ class SheetConformance:
             await storage.put_sheet("ana", PROFILE, "late", before=0, at=START)
         assert refused.value.code == "user_forgotten"
         assert await storage.sheets("ana", [PROFILE]) == []
-        await storage.claim("chat", "ana", START)
-        await storage.put_sheet("ana", ("conversation", "chat"), "{}", before=0, at=START)
+        await storage.claim("chat", "ana", START + SECOND)
+        await storage.put_sheet("ana", ("conversation", "chat"), "{}", before=0, at=START + SECOND)
         assert [one.annex for one in await storage.sheets("ana", [("conversation", "chat")])] == [None]
         assert len(await storage.sheets("bia", [PROFILE])) == 1
 
