@@ -24,12 +24,23 @@ Place = tuple[str, str]
 """User and chat."""
 
 
+@dataclass(frozen=True)
+class Said:
+    """A message that is being answered."""
+
+    id: str
+    text: str
+    replaces: str | None
+    """Id of the earlier message in whose place it is said."""
+
+
 @dataclass(eq=False)
 class _Turn:
     """What a turn has told so far: whoever listens hears all of it, however late, and however many listen."""
 
-    message: str | None
-    """Id of what the user says; None where it is another reply to what was said."""
+    said: Said | None
+    """None where it is another reply to what was said."""
+    incognito: bool
     task: "asyncio.Task[None]" = field(init=False)
     _told: list[Wire] = field(default_factory=list)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -71,9 +82,9 @@ class _Line:
     def waiting(self) -> int:
         return len(self.turns) - (self.running is not None)
 
-    def saying(self, message: str | None) -> _Turn | None:
+    def saying(self, message: str) -> _Turn | None:
         """The turn of this message, which was sent before."""
-        return next((turn for turn in self.turns if message is not None and turn.message == message), None)
+        return next((turn for turn in self.turns if turn.said and turn.said.id == message), None)
 
     async def stop(self) -> bool:
         """Ends the turn that runs; one that is ending already is not disturbed."""
@@ -111,6 +122,14 @@ class Turns:
     def answering(self, user: str, chat: str) -> bool:
         """Whether a turn of the user's chat is under way or waits."""
         return (user, chat) in self._lines
+
+    def under_way(self, user: str, chat: str) -> list[Said | None]:
+        """What each turn of the user's chat answers that runs or waits, in their order.
+
+        None for another reply, and for what is said incognito.
+        """
+        line = self._lines.get((user, chat))
+        return [None if turn.incognito else turn.said for turn in line.turns] if line else []
 
     def say(self, context: Context, chat: str, text: str, *, id: str) -> AsyncGenerator[Wire, None]:
         """What comes back for a message.
@@ -194,12 +213,12 @@ class Turns:
         place = (context.user_id, chat)
         self._admit(*place)
         line = self._lines.setdefault(place, _Line())
-        said = str(message.id) if message is not None else None
-        if (turn := line.saying(said)) is not None:
+        said = Said(str(message.id), str(message.text), replaces) if message is not None else None
+        if said is not None and (turn := line.saying(said.id)) is not None:
             return turn
         if len(line.turns) > self._waiting:  # one of them runs
             raise InputRefused("chat_busy")
-        turn = _Turn(said)
+        turn = _Turn(said, context.incognito)
         turn.task = asyncio.create_task(self._in_line(line, turn, context, chat, message, replaces))
         line.turns.append(turn)
         turn.task.add_done_callback(lambda _: self._leave(place, line, turn))

@@ -125,6 +125,9 @@ def test_stop_regenerate_and_edit(ana: Tab, home: Site) -> None:
     page.goto(home.url)
     say(page, "Wait for me")
     expect(page.locator(".reply")).to_contain_text("I am thinking")
+    page.reload()
+    expect(page.locator(".said .text")).to_have_text(["Wait for me"])
+    expect(page.locator(".reply")).to_contain_text("I am thinking")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".cut")).to_have_text("(stopped)")
     settled(page)
@@ -143,6 +146,60 @@ def test_stop_regenerate_and_edit(ana: Tab, home: Site) -> None:
     with home.api("ana") as api:
         said = api.get(f"/api/conversations/{page.url.rpartition('/')[2]}/messages").json()
     assert [one["text"] for one in said if one["role"] == "user"] == ["Hello again"]
+
+
+def test_a_page_that_is_loaded_anew_follows_what_is_being_answered(browser: Browser, home: Site) -> None:
+    message, url = "Wait while I look away", f"{home.url}/chats/looked-away"
+    with tab(browser, home, "ana") as opened:
+        page = opened.page
+        page.goto(url)
+        say(page, "Hello before that")
+        settled(page)
+        say(page, message)
+        reply = page.locator(".reply").last
+        expect(reply).to_contain_text("I am thinking")
+        with tab(browser, home, "ana") as beside:
+            beside.page.goto(url)  # it shows the message, and follows it
+            expect(beside.page.locator(".reply").last).to_contain_text("I am thinking")
+            page.goto(f"{home.url}/settings")
+            page.goto(url)
+            expect(page.locator(".said .text")).to_have_text(["Hello before that", message])
+            expect(reply).to_contain_text("I am thinking")
+            page.get_by_role("button", name="Stop").click()
+            for one in (page, beside.page):
+                settled(one)
+                expect(one.locator(".reply")).to_have_count(2)
+                expect(one.locator("#stop")).to_be_hidden()
+        expect(page.locator(".cut")).to_have_text("(stopped)")
+        page.reload()
+        expect(page.locator(".said .text")).to_have_text(["Hello before that", message])
+        page.locator(".exchange").first.hover()
+        page.get_by_role("button", name="Edit the message").first.click()
+        page.get_by_role("textbox", name="Edit the message").fill("Wait for the edited one")
+        page.locator(".editing").get_by_role("button", name="Send").click()
+        expect(page.locator(".said .text")).to_have_text(["Wait for the edited one"])
+        expect(reply).to_contain_text("I am thinking")
+        page.reload()
+        expect(page.locator(".said .text")).to_have_text(["Wait for the edited one"])
+        expect(reply).to_contain_text("I am thinking")
+        page.get_by_role("button", name="Stop").click()
+        settled(page)
+    with home.api("ana") as api:
+        said = api.get("/api/conversations/looked-away/messages").json()
+    assert [one["text"] for one in said if one["role"] == "user"] == ["Wait for the edited one"]
+
+
+def test_loaded_anew_an_incognito_message_is_not_shown(ana: Tab, home: Site) -> None:
+    page, url = ana.page, f"{home.url}/chats/unseen-incognito"
+    page.goto(url)
+    page.get_by_label("Incognito").check()
+    say(page, "Wait, nobody may know this")
+    expect(page.locator(".reply")).to_contain_text("I am thinking")
+    page.goto(url)
+    expect(page.locator(".coming")).to_be_visible()
+    assert "nobody may know" not in page.content()
+    page.locator(".coming").get_by_role("button", name="Stop").click()
+    expect(page.locator(".coming")).to_have_count(0)
 
 
 def test_incognito_leaves_nothing(ana: Tab, home: Site) -> None:

@@ -74,8 +74,9 @@ async def test_stop_keeps_what_was_said(tmp_path: Path, fake_openai: FakeOpenAI)
             while b"dois" not in b"".join(heard):
                 await asyncio.sleep(0.02)
             assert await running.stop("eve", "c") is False
-            for path in ("/chats/c", "/chats/c/coming"):  # loaded anew, the page waits for the reply
-                assert 'hx-get="/chats/c/coming?since="' in (await client.get(path)).text
+            assert 'hx-get="/chats/c/coming?since="' in (await client.get("/chats/c/coming")).text
+            page = (await client.get("/chats/c")).text  # loaded anew, it knows what to listen to
+            assert '"text": "Conte at' in page and "/chats/c/coming" not in page
             while not (await client.post("/api/chats/c/stop")).json()["stopped"]:
                 await asyncio.sleep(0.02)
             answer = await turn

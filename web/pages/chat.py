@@ -1,5 +1,6 @@
 """Talking: the chats of a user, one of them with its messages, and what its last turn was given and did."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import Form, Query, Response
@@ -9,6 +10,7 @@ from thoughtcycle.graph.forgetting import delete_chat
 from thoughtcycle.memory.ids import new_id
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.secrets import masked
 from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
 from thoughtcycle.web.dependencies import Chat, Engine, Server
 from thoughtcycle.web.pages.exchanges import ListedChat, exchanges, given, listed_chats, steps_done
@@ -51,6 +53,7 @@ async def _chat(
 
     While the database is away it tells so, and takes messages that wait for it.
     """
+    under_way = server.turns.under_way(reader.user, chat)  # first: what ends meanwhile is among the cycles
     known: list[ListedChat] = []
     cycles: list[Cycle] = []
     away = memory.unreadable
@@ -71,7 +74,8 @@ async def _chat(
         away=away,
         exchanges=exchanges(cycles),
         before=cycles[0].parent if len(cycles) == EXCHANGES else None,
-        coming=server.turns.answering(reader.user, chat),
+        coming=None in under_way,
+        following=[{**asdict(said), "shown": masked(said.text)} for said in under_way if said is not None],
         since=cycles[-1].id if cycles else "",
         rules=server.resources.services.mind.by_rules,
     )

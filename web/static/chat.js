@@ -155,6 +155,16 @@ function after() {
   ask("GET", `/chats?current=${encodeURIComponent(chat)}`, { target: "#chats" });
 }
 
+// Says `message` in `exchange`.
+async function say(exchange, message, id, begin) {
+  if (await turn(exchange, "/messages", { ...manner(), message, id }, begin)) return;
+  exchange.querySelector(".edit")?.remove();
+  unsent = { message, id, exchange };
+  if (box.value) return;
+  box.value = message;
+  grow(box);
+}
+
 // What did not reach the server comes back into the box. Sent again it has the same id: if it did arrive
 // after all, it is not kept twice.
 composer.addEventListener("submit", async (event) => {
@@ -166,13 +176,7 @@ composer.addEventListener("submit", async (event) => {
   unsent = null;
   box.value = "";
   grow(box);
-  const exchange = added(message, id);
-  if (await turn(exchange, "/messages", { ...manner(), message, id })) return;
-  exchange.querySelector(".edit").remove();
-  unsent = { message, id, exchange };
-  if (box.value) return;
-  box.value = message;
-  grow(box);
+  await say(added(message, id), message, id);
 });
 
 box.addEventListener("input", () => grow(box));
@@ -217,6 +221,13 @@ again.addEventListener("click", () => {
   if (!running && last) turn(last, "/regenerate", manner(), () => emptied(last));
 });
 
+function edited(exchange, text, id) {
+  while (exchange.nextElementSibling) exchange.nextElementSibling.remove();
+  exchange.querySelector(".said .text").textContent = text;
+  exchange.dataset.message = id;
+  emptied(exchange);
+}
+
 function editing(exchange) {
   const said = exchange.querySelector(".said");
   const form = document.querySelector("#editing").content.firstElementChild.cloneNode(true);
@@ -236,12 +247,7 @@ function editing(exchange) {
     if (running || !message) return;
     close();
     const [id, replaces] = [newId(), exchange.dataset.message];
-    turn(exchange, "/edit", { ...manner(), message, id, replaces }, () => {
-      while (exchange.nextElementSibling) exchange.nextElementSibling.remove();
-      text.textContent = message;
-      exchange.dataset.message = id;
-      emptied(exchange);
-    });
+    turn(exchange, "/edit", { ...manner(), message, id, replaces }, () => edited(exchange, message, id));
   });
   said.hidden = true;
   said.after(form);
@@ -263,4 +269,24 @@ document.body.addEventListener("htmx:afterSwap", () => {
   again.hidden = running || seen.size === 0;
 });
 
+// What was said before the page was loaded and is still being answered: sent again with the same id it is said
+// once, and all is heard that comes back.
+async function follow(said) {
+  const find = (id) => [...log.querySelectorAll(".exchange")].find((one) => one.dataset.message === id);
+  const exchanges = said.map(({ id, shown, replaces }) => {
+    const former = replaces && find(replaces);
+    if (former) edited(former, shown, id);
+    const exchange = former ?? find(id) ?? added(shown, id);
+    status(exchange, composer.dataset.coming);
+    return exchange;
+  });
+  for (const [place, { id, text, replaces }] of said.entries()) {
+    const exchange = exchanges[place];
+    const begin = () => emptied(exchange);
+    if (replaces) await turn(exchange, "/edit", { ...manner(), message: text, id, replaces }, begin);
+    else await say(exchange, text, id, begin);
+  }
+}
+
 toEnd();
+follow(JSON.parse(composer.dataset.following));
