@@ -382,6 +382,22 @@ def test_a_phone_scrolls_one_way_only(browser: Browser, home: Site) -> None:
         expect(page).to_have_url(f"{home.url}/memories")
 
 
+def test_on_a_phone_the_end_of_a_reply_is_above_the_composer(browser: Browser, home: Site) -> None:
+    with tab(browser, home, "ana", viewport={"width": 360, "height": 740}) as opened:
+        page = opened.page
+        page.goto(home.url)
+        for n in range(8):
+            say(page, f"How is the café number {n}?")
+            settled(page)
+            expect(page.locator("#again")).to_be_visible()
+            page.wait_for_function(
+                """() => {
+                    const bottom = [...document.querySelectorAll(".reply")].at(-1).getBoundingClientRect().bottom;
+                    return bottom <= document.querySelector("#composer").getBoundingClientRect().top;
+                }"""
+            )
+
+
 def test_it_is_dark_where_the_reader_wants_it(browser: Browser, home: Site) -> None:
     found = {}
     for scheme in ("light", "dark"):

@@ -26,13 +26,20 @@ function manner() {
 }
 
 // Where there is room the messages scroll by themselves, on a phone the whole page does.
+const last = () => log.querySelector("article:last-of-type");
+
 function atEnd() {
-  return log.lastElementChild.getBoundingClientRect().bottom < composer.getBoundingClientRect().top + 120;
+  const bottom = last()?.getBoundingClientRect().bottom ?? 0;
+  return bottom < composer.getBoundingClientRect().top + 120;
 }
 
+// There the composer lies over the page, as high as its buttons and what is being written make it.
 function toEnd() {
-  log.querySelector("article:last-of-type")?.scrollIntoView({ block: "end" });
+  document.documentElement.style.setProperty("--composer", `${composer.offsetHeight}px`);
+  last()?.scrollIntoView({ block: "end" });
 }
+
+new ResizeObserver(() => atEnd() && toEnd()).observe(composer);
 
 function grow(area) {
   area.rows = Math.min(8, Math.max(1, area.value.split("\n").length));
@@ -131,10 +138,12 @@ async function turn(exchange, path, body, begin = () => {}) {
   } catch (problem) {
     failed(exchange, problem instanceof TypeError ? await reasonOf(null) : problem.message);
   }
+  const follow = atEnd();
   status(exchange, "");
   if (stopped) exchange.append(note("soft cut", composer.dataset.stopped));
   document.querySelector("#announce").textContent = exchange.querySelector(".replies").textContent.trim();
   busy(false);
+  if (follow) toEnd();
   if (begun) after();
   return begun || kept;
 }
