@@ -274,6 +274,30 @@ def test_a_memory_is_found_corrected_brought_back_and_erased(ana: Tab, home: Sit
     assert "cello" not in page.content()
 
 
+def test_a_failure_in_the_dialog_is_told_inside(ana: Tab, home: Site) -> None:
+    page = ana.page
+    keep(home, "ana", "Rows on the lake")
+    page.goto(f"{home.url}/memories?q=rows")
+    page.locator("#list a").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Correct", exact=True).click()
+    dialog.get_by_label("Content").fill("   ")
+    told = dialog.get_by_role("alert")
+    for _ in range(2):
+        with page.expect_response("**/edit"):
+            dialog.get_by_role("button", name="Save").click()
+        expect(told).to_have_count(1)
+        expect(told).to_contain_text("The new content is empty")
+        expect(told).to_be_in_viewport(ratio=1)
+    told.get_by_role("button", name="Close").click()  # nothing lies above it
+    expect(told).to_have_count(0)
+    expect(dialog.get_by_label("Content")).to_have_value("   ")
+    page.context.set_offline(True)
+    dialog.get_by_role("button", name="Pin").click()
+    expect(told).to_contain_text("did not")
+    ana.troubles.clear()  # the console tells of it, too
+
+
 def test_several_memories_at_once(ana: Tab, home: Site) -> None:
     page = ana.page
     keep(home, "ana", "Grows tomatoes", "Grows basil", "Grows chard")

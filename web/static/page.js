@@ -29,7 +29,21 @@ function tell(text) {
   line.textContent = text;
   note.append(line, close);
   toast.replaceChildren(note);
+  inside();
 }
+
+// An open dialog lies above all else: what is told meanwhile is told in it.
+function inside() {
+  const head = document.querySelector("dialog[open] .detail > .tools");
+  const note = toast.querySelector(".note");
+  if (!head || !note) return;
+  head.parentElement.querySelector(".note")?.remove();
+  head.after(note);
+  note.scrollIntoView({ block: "nearest" });
+}
+document.body.addEventListener("htmx:afterSwap", (event) => {
+  if (event.detail.target === toast) inside();
+});
 document.body.addEventListener("htmx:sendError", () => tell(toast.dataset.failed));
 document.body.addEventListener("htmx:responseError", (event) => {
   const { status, responseText } = event.detail.xhr;
