@@ -148,6 +148,21 @@ def test_stop_regenerate_and_edit(ana: Tab, home: Site) -> None:
     assert [one["text"] for one in said if one["role"] == "user"] == ["Hello again"]
 
 
+def test_before_an_earlier_message_is_edited_the_page_says_what_that_does(ana: Tab, home: Site) -> None:
+    page = ana.page
+    page.goto(home.url)
+    for message in ("I live in Olinda", "I have a boat"):
+        say(page, message)
+        settled(page)
+    for exchange, said in ((0, 1), (1, 0)):
+        shown = page.locator(".exchange").nth(exchange)
+        shown.hover()
+        shown.get_by_role("button", name="Edit the message").click()
+        expect(shown.locator(".editing")).to_be_visible()
+        expect(shown.get_by_text("What was said after this message leaves")).to_have_count(said)
+        shown.get_by_role("button", name="Cancel").click()
+
+
 def test_a_page_that_is_loaded_anew_follows_what_is_being_answered(browser: Browser, home: Site) -> None:
     message, url = "Wait while I look away", f"{home.url}/chats/looked-away"
     with tab(browser, home, "ana") as opened:

@@ -45,6 +45,8 @@ function grow(area) {
   area.rows = Math.min(8, Math.max(1, area.value.split("\n").length));
 }
 
+const newest = () => [...log.querySelectorAll(".exchange")].at(-1);
+
 function added(text, id) {
   const exchange = document.querySelector("#exchange").content.firstElementChild.cloneNode(true);
   exchange.dataset.message = id;
@@ -226,8 +228,8 @@ stop.addEventListener("click", async () => {
 });
 
 again.addEventListener("click", () => {
-  const last = [...log.querySelectorAll(".exchange")].at(-1);
-  if (!running && last) turn(last, "/regenerate", manner(), () => emptied(last));
+  const exchange = newest();
+  if (!running && exchange) turn(exchange, "/regenerate", manner(), () => emptied(exchange));
 });
 
 function edited(exchange, text, id) {
@@ -243,6 +245,7 @@ function editing(exchange) {
   const area = form.querySelector("textarea");
   const text = said.querySelector(".text");
   area.value = text.textContent;
+  if (exchange === newest()) form.querySelector(".later").remove();
   const close = () => {
     form.remove();
     said.hidden = false;
