@@ -447,6 +447,23 @@ def test_it_is_dark_where_the_reader_wants_it(browser: Browser, home: Site) -> N
     assert light > 650 > 150 > dark
 
 
+def test_a_wrong_time_zone_is_told_beside_the_form(browser: Browser, home: Site) -> None:
+    with tab(browser, home, "bob") as opened:
+        page = opened.page
+        page.goto(f"{home.url}/settings")
+        zone, smart = page.get_by_label("Time zone"), page.locator("[name=smart_context]")
+        smart.select_option("off")
+        zone.fill("Marte/Base")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("alert")).to_contain_text("Marte/Base")
+        expect(smart).to_have_value("off")
+        zone.fill("America/Recife")
+        page.get_by_role("button", name="Save").click()
+        expect(page).to_have_url(f"{home.url}/settings?saved=true")
+        expect(smart).to_have_value("off")
+        expect(zone).to_have_value("America/Recife")
+
+
 def test_forget_me_forgets(browser: Browser, home: Site) -> None:
     keep(home, "eva", "Lives in Paraty")
     with tab(browser, home, "eva") as opened:

@@ -65,7 +65,8 @@ async def change_settings(
         language=language or None,
         time_zone=time_zone.strip() or None,
     )
-    return RedirectResponse("/settings?saved=true", status_code=303)
+    saved = "/settings?saved=true"
+    return Response(headers={"HX-Redirect": saved}) if reader.part else RedirectResponse(saved, 303)
 
 
 @router.get("/jobs")
