@@ -204,6 +204,30 @@ def test_a_page_that_is_loaded_anew_follows_what_is_being_answered(browser: Brow
     assert [one["text"] for one in said if one["role"] == "user"] == ["Wait for the edited one"]
 
 
+def test_what_waits_is_shown_and_followed_too(ana: Tab, home: Site) -> None:
+    page, chat = ana.page, "in-line"
+    said = ["Wait for the first", "Wait for the second", "And the third"]
+    for message in said:
+        body = {"message": message, "id": message}
+        with home.api("ana") as api, api.stream("POST", f"/api/chats/{chat}/messages", json=body) as answer:
+            assert answer.status_code == 200
+    page.goto(f"{home.url}/chats/{chat}")
+    for n in range(2):
+        expect(page.locator(".said .text")).to_have_text(said)
+        expect(page.locator(".exchange").nth(n).locator(".reply")).to_contain_text("I am thinking")
+        expect(page.locator(".exchange").nth(n + 1).locator(".status")).to_have_text(
+            "Your message is being answered…"
+        )
+        page.get_by_role("button", name="Stop").click()
+        expect(page.locator(".cut")).to_have_count(n + 1)
+    expect(page.locator(".reply").last).to_contain_text("Quiet cafés")
+    settled(page)
+    expect(page.locator(".said .text")).to_have_text(said)
+    page.reload()
+    expect(page.locator(".said .text")).to_have_text(said)
+    expect(page.locator(".reply")).to_have_count(3)
+
+
 def test_loaded_anew_an_incognito_message_is_not_shown(ana: Tab, home: Site) -> None:
     page, url = ana.page, f"{home.url}/chats/unseen-incognito"
     page.goto(url)
