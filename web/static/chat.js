@@ -25,15 +25,15 @@ function manner() {
   return { incognito: Boolean(incognito?.checked), time_zone: own ? null : zone };
 }
 
-// Where there is room the messages scroll by themselves, on a phone the whole page does.
 const last = () => log.querySelector("article:last-of-type");
 
+// Where there is room the messages scroll by themselves, on a phone the whole page does.
 function atEnd() {
   const bottom = last()?.getBoundingClientRect().bottom ?? 0;
   return bottom < composer.getBoundingClientRect().top + 120;
 }
 
-// There the composer lies over the page, as high as its buttons and what is being written make it.
+// On a phone the composer lies over the page, as high as its buttons and what is being written make it.
 function toEnd() {
   document.documentElement.style.setProperty("--composer", `${composer.offsetHeight}px`);
   last()?.scrollIntoView({ block: "end" });
@@ -283,7 +283,7 @@ document.body.addEventListener("htmx:afterSwap", () => {
 
 // What was said before the page was loaded and is still being answered: sent again with the same id it is said
 // once, and all is heard that comes back.
-async function follow(said) {
+async function resume(said) {
   const find = (id) => [...log.querySelectorAll(".exchange")].find((one) => one.dataset.message === id);
   const exchanges = said.map(({ id, shown, replaces }) => {
     const former = replaces && find(replaces);
@@ -301,4 +301,4 @@ async function follow(said) {
 }
 
 toEnd();
-follow(JSON.parse(composer.dataset.following));
+resume(JSON.parse(composer.dataset.following));
