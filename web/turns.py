@@ -82,9 +82,9 @@ class _Line:
     def waiting(self) -> int:
         return len(self.turns) - (self.running is not None)
 
-    def saying(self, message: str) -> _Turn | None:
+    def saying(self, said: Said) -> _Turn | None:
         """The turn of this message, which was sent before."""
-        return next((turn for turn in self.turns if turn.said and turn.said.id == message), None)
+        return next((turn for turn in self.turns if turn.said == said), None)
 
     async def stop(self) -> bool:
         """Ends the turn that runs; one that is ending already is not disturbed."""
@@ -214,7 +214,7 @@ class Turns:
         self._admit(*place)
         line = self._lines.setdefault(place, _Line())
         said = Said(str(message.id), str(message.text), replaces) if message is not None else None
-        if said is not None and (turn := line.saying(said.id)) is not None:
+        if said is not None and (turn := line.saying(said)) is not None:
             return turn
         if len(line.turns) > self._waiting:  # one of them runs
             raise InputRefused("chat_busy")
@@ -246,7 +246,7 @@ class Turns:
             self._budget.check(user)
             line.running, line.stopping = turn, False
             try:
-                if message is not None and (replies := await self._given(context, chat, str(message.id))):
+                if replies := await self._given(context, chat, turn.said):
                     for reply in replies:
                         turn.tell(reply)
                     return
@@ -260,15 +260,17 @@ class Turns:
                 line.running = None
                 self._budget.spend(user, used.total)
 
-    async def _given(self, context: Context, chat: str, message: str) -> list[Wire]:
+    async def _given(self, context: Context, chat: str, said: Said | None) -> list[Wire]:
         """The replies to a message that was answered already, and is sent again: its client heard none."""
-        if context.incognito:
+        if said is None or context.incognito:
             return []
         try:
-            cycle = await self._memory.answered(context.user_id, chat, message)
+            cycle = await self._memory.answered(context.user_id, chat, said.id)
         except StorageFailed:  # the turn goes on without memory, and says so
             return []
-        return [whole(reply) for reply in cycle.replies] if cycle is not None else []
+        if cycle is None or cycle.message.text != said.text.strip():  # an id used twice is refused
+            return []
+        return [whole(reply) for reply in cycle.replies]
 
 
 def _log(turn: "asyncio.Task[None]") -> None:

@@ -273,6 +273,8 @@ async def test_a_message_sent_again_is_the_same_message(tmp_path: Path, fake_ope
         assert [cycle.message.id for cycle in cycles] == ["1", "2"]
     async with web(tmp_path, models(fake_openai)) as client:  # another process, later
         assert said(await client.post(TALK, json={"message": "Oi", "id": "2"})) == ["Bom dia"]
+        other = said(await client.post(TALK, json={"message": "Outra coisa", "id": "2"}))
+        assert len(other) == 1 and "Bom dia" not in other[0]
 
 
 async def test_a_turn_that_keeps_a_stop_to_itself_is_stopped_all_the_same(
