@@ -17,8 +17,7 @@ def new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
     Raises InputRefused('file_exists') when there is one already, unless `replace`, and
     InputRefused('file_unwritable') when it cannot be written.
     """
-    if not replace and path.exists():
-        raise InputRefused("file_exists", path=repr(str(path)))
+    _check_new(path, replace)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         part.touch(mode=0o600, exist_ok=False)
@@ -38,10 +37,14 @@ def new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
 
 def check_writable(path: Path, *, replace: bool) -> None:
     """Raises InputRefused as `new_file` would: asked before long work."""
-    if not replace and path.exists():
-        raise InputRefused("file_exists", path=repr(str(path)))
+    _check_new(path, replace)
     cause = errno.EISDIR if path.is_dir() else errno.ENOENT if not path.absolute().parent.is_dir() else None
     if cause is None and not os.access(path.absolute().parent, os.W_OK):
         cause = errno.EACCES
     if cause is not None:
         raise InputRefused("file_unwritable", path=repr(str(path)), cause=OSError(cause, ""))
+
+
+def _check_new(path: Path, replace: bool) -> None:
+    if not replace and path.exists():
+        raise InputRefused("file_exists", path=repr(str(path)))
