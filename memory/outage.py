@@ -12,6 +12,7 @@ import numpy as np
 
 from thoughtcycle.memory import embedder, intents
 from thoughtcycle.memory.changes import Keys, SavePlan, named, search_keys
+from thoughtcycle.memory.cycle_changes import begun_at
 from thoughtcycle.memory.embedder import Embedder
 from thoughtcycle.memory.engine import owned, readable
 from thoughtcycle.memory.facets import aware
@@ -34,7 +35,6 @@ from thoughtcycle.memory.spool import SPOOL_BYTES, Spool, database_name
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.memory.storage.factory import open_storage
 from thoughtcycle.memory.storage.url import parse_url
-from thoughtcycle.memory.transcript import begun_at
 from thoughtcycle.prompts.errors import StorageFailed
 
 log = logging.getLogger(__name__)

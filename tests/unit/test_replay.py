@@ -8,12 +8,12 @@ import pytest
 
 from support.engines import memory
 from support.memories import said
+from thoughtcycle.memory.cycle_changes import begun_at
 from thoughtcycle.memory.intents import Append, CloseCycle, Intent, OpenCycle, Save, Update
 from thoughtcycle.memory.masking import HIDDEN
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.records import CycleMessage, MemoryDraft, MemoryRecord, Source, Status, Step
 from thoughtcycle.memory.replay import Replay
-from thoughtcycle.memory.transcript import begun_at
 
 __all__ = ["memory"]
 
