@@ -2,9 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := cli evals graph integrations memory mind nodes prompts web
 
-.PHONY: chat web test dev check bench eval torture picture clean
+.PHONY: chat web test dev check package bench eval torture picture clean
 
 chat: $(VENV)/.chat
 	@$(BIN)/thoughtcycle chat $(ARGS)
@@ -19,7 +18,12 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pyright
+	env PYTHONPATH=tests $(BIN)/python -m support.pyright
+
+package: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -c "from setuptools.build_meta import build_sdist, build_wheel; build_sdist('dist'); build_wheel('dist')"
+	for built in dist/*; do PYTHON=$(PYTHON) tests/installed.sh $$built || exit; done
 
 dev: $(VENV)/.dev
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=1 THOUGHTCYCLE_USER=$${THOUGHTCYCLE_USER:-local} \
@@ -49,7 +53,7 @@ picture: $(VENV)/.dev
 	$(BIN)/python docs/pictures.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache *.egg-info build
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache *.egg-info build dist
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thoughtcycle needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'

@@ -16,6 +16,7 @@ from benchmarks import (
     formation,
     garden,
     growth,
+    house,
     memories,
     page,
     peers,
@@ -35,6 +36,7 @@ ALL: dict[str, Callable[[], str]] = {
     "disk": lambda: asyncio.run(disk.run()),
     "formation": lambda: asyncio.run(formation.run()),
     "garden": lambda: asyncio.run(garden.run()),
+    "house": house.run,
     "memories": lambda: asyncio.run(memories.run()),
     "page": page.run,
     "peers": peers.run,
@@ -48,8 +50,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("names", nargs="*", help=", ".join(ALL))
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw what `peers` measures")
+    parser.add_argument("--root", type=Path, metavar="CHECKOUT", help="which code `house` measures")
     given = parser.parse_args()
-    cases = {**ALL, "peers": partial(peers.run, given.plot)}
+    given_to = {"peers": partial(peers.run, given.plot), "house": partial(house.run, given.root)}
+    cases: dict[str, Callable[[], str]] = {**ALL, **given_to}
     wanted = given.names or list(ALL)
     unknown = [name for name in wanted if name not in ALL]
     if unknown:

@@ -1,4 +1,4 @@
-"""What checkpoints cost: bytes written per turn, bytes stored per thread after 200 turns."""
+"""Cost of checkpoints: bytes written per turn, bytes stored per thread after 200 turns."""
 
 import sqlite3
 import tempfile

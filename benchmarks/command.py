@@ -1,4 +1,4 @@
-"""How fast the command line is there: `--help`, and the first prompt of `chat` on a terminal."""
+"""Start time of the command line: `--help`, and the first prompt of `chat` on a terminal."""
 
 import statistics
 import subprocess

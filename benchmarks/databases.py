@@ -1,4 +1,4 @@
-"""The engine on each database: save, search, update, a closed cycle, the first search of a new process."""
+"""The memory on each database: save, search, update, a closed cycle, the first search of a new process."""
 
 import os
 import tempfile
@@ -12,7 +12,7 @@ from benchmarks.machine import table
 from benchmarks.stage import StubEmbeddings
 from support.mongo import mongodb_server, with_database
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import CycleMessage, MemoryDraft, utc_now
+from thoughtcycle.memory.model.records import CycleMessage, MemoryDraft, utc_now
 
 MEMORIES, TIMES, BATCH = 2_000, 40, 500
 
@@ -47,8 +47,8 @@ async def _measured(url: str) -> dict[str, str]:
 
         async def talk(number: int) -> None:
             message = CycleMessage(id=str(number), role="user", text="oi", at=utc_now())
-            cycle = await memory.open_cycle("ana", "chat", message, parent=None, channel="cli")
-            await memory.close_cycle("ana", cycle.id, execution="e", messages=[], steps=[])
+            cycle = await memory.transcript.open_cycle("ana", "chat", message, parent=None, channel="cli")
+            await memory.transcript.close_cycle("ana", cycle.id, execution="e", messages=[], steps=[])
 
         found["open and close a cycle"] = await _times(talk)
         found["load a conversation"] = await _times(lambda _: memory.conversation("ana", "chat"))

@@ -1,4 +1,4 @@
-"""How long the first token of a reply stays in our process, from the model's chunk to the line on stdout."""
+"""Time that the first token of a reply spends in our process, from the model's chunk to the line on stdout."""
 
 import json
 import os

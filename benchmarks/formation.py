@@ -1,4 +1,4 @@
-"""What understanding a cycle costs behind its reply, without a model: job, steps, reads and writes, all in."""
+"""Cost of forming memories from a cycle without a model: job, steps, reads and writes."""
 
 import statistics
 import tempfile
@@ -10,15 +10,15 @@ from time import perf_counter, process_time
 
 from benchmarks.machine import quantile, table
 from benchmarks.stage import StubEmbeddings, sentence
-from thoughtcycle.evals.labels import HALVES, load
-from thoughtcycle.graph.upkeep import create_worker
-from thoughtcycle.memory.formed import ConversationMemory, LedgerEntry, Period
-from thoughtcycle.memory.jobs import Job
-from thoughtcycle.memory.judgement import Preserved, PreservedData
+from thoughtcycle.evals.everyday_labels import HALVES, load
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.conversation import ConversationMemory, LedgerEntry, Period
+from thoughtcycle.memory.model.job import Job
+from thoughtcycle.memory.model.judgement import Preserved, PreservedData
+from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import create_worker
 
 USER, START = "bench", datetime(2026, 1, 5, 12, tzinfo=UTC)
 WARM, MEASURED = 40, 200
@@ -63,7 +63,7 @@ def messages() -> Iterator[str]:
 
 
 async def say(memory: Memory, text: str, number: int, formation: str = "pending") -> str:
-    """Keeps one more exchange; its id."""
+    """Stores one more exchange; returns the id of its cycle."""
     at = START + timedelta(minutes=number)
     done = "none" if formation == "none" else "pending"
     cycle = await memory.record_cycle(USER, "chat", text, REPLY, at=at, channel="bench", formation=done)
@@ -71,7 +71,7 @@ async def say(memory: Memory, text: str, number: int, formation: str = "pending"
 
 
 async def before(memory: Memory, cycles: int) -> None:
-    """A chat of so many cycles that formation has understood and rolled up; each third named a number."""
+    """Builds a chat of formed and rolled-up cycles; every third names a number."""
     ids = [await say(memory, sentence(number), number, "none") for number in range(cycles)]
     if not ids:
         return
@@ -82,11 +82,11 @@ async def before(memory: Memory, cycles: int) -> None:
     data = PreservedData(numerical_values=(Preserved(said="R$ 350", normalised="350"),))
     ledger = [LedgerEntry(cycle_id=id, timestamp=START, preserved_data=data) for id in ids[:-2:3]]
     rolled = {"periods": (period,), "ledger": tuple(ledger), "head": ids[-1], "total_cycles": len(ids)}
-    await memory.keep_conversation_memory(known.model_copy(update=rolled))
+    await memory.conversations.keep_conversation_memory(known.model_copy(update=rolled))
 
 
 async def drained(memory: Memory) -> list[float]:
-    """Understands all that waits; milliseconds from each cycle to the next."""
+    """Runs all waiting formation jobs; returns milliseconds from each cycle to the next."""
     ends: list[float] = []
 
     def told(job: Job, outcome: str) -> None:

@@ -1,4 +1,4 @@
-"""The garden over many memories: seconds of each step, and how much memory it takes."""
+"""The garden over many memories: seconds of each step, and peak memory."""
 
 import asyncio
 import os
@@ -16,9 +16,9 @@ from benchmarks.peers import sentences
 from benchmarks.stage import StubEmbeddings
 from thoughtcycle.graph.garden import create_garden
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.base.context import Context
 
 MEMORIES = int(os.environ.get("BENCH_GARDEN", "100000"))
 """Memories of the user; BENCH_GARDEN=5000 takes seconds instead of minutes."""
@@ -62,7 +62,7 @@ def drafts() -> Iterator[MemoryDraft]:
 
 
 def tended(url: str, name: str) -> list[tuple[str, ...]]:
-    """One run of the garden in a process of its own."""
+    """Runs the garden once in a process of its own."""
     return asyncio.run(_tended(url, name))
 
 
@@ -85,13 +85,13 @@ async def _tended(url: str, name: str) -> list[tuple[str, ...]]:
 
 
 class _Moment:
-    """A reading of both clocks."""
+    """A reading of the wall clock and the CPU clock."""
 
     def __init__(self) -> None:
         self.wall, self.used = perf_counter(), process_time()
 
     def since(self, before: "_Moment") -> tuple[str, str]:
-        """Seconds since then, and seconds of CPU."""
+        """Wall seconds and CPU seconds since the reading."""
         return f"{self.wall - before.wall:.1f}", f"{self.used - before.used:.1f}"
 
 

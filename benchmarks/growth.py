@@ -1,4 +1,4 @@
-"""How the cost of a turn grows with what the user has told: the reply path must not walk all memories."""
+"""Growth of a turn's cost with the number of memories: the reply path must not walk all of them."""
 
 import statistics
 import tempfile

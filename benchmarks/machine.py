@@ -1,4 +1,4 @@
-"""What machine this is and how noisy it is, so that figures can be read."""
+"""Describes the machine and its noise, so that the figures can be read."""
 
 import os
 import platform

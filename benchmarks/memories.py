@@ -1,4 +1,4 @@
-"""The memory of one user as it grows: adds, searches, a cold process with and without snapshot, others beside it."""
+"""The memory of one user as it grows: adds, searches, a cold process, others beside it."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ from time import perf_counter
 from benchmarks.machine import quantile, table
 from benchmarks.peers import Stub, sentences
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 
 SIZES = {5_000: "", 10_000: "p50 <= 3 ms", 100_000: "p50 <= 15 ms"}
 BATCH, SINGLES, SEARCHES = 250, 200, 200
@@ -36,13 +36,13 @@ async def run() -> str:
                 singles = await _singles(memory, texts[max(SIZES) :])
                 adds.append((f"one by one beside {size:,}", singles, ">= 725/s"))
                 searches.append((f"{size:,}", *await _searches(memory, texts[:size]), goal))
-            starts.append(_starts(url, folder / f"{size}", size))
+            starts.append(_starts(url, size))
         beside = await _beside(folder, texts)
     return "\n\n".join(
         (
             table(("adds, durable", "per second", "goal"), adds),
             table(("memories of the user", "p50", "p95", "memory of the index", "goal"), searches),
-            table(("first search of a process", "no snapshot", "with snapshot", "snapshot", "goal"), starts),
+            table(("memories of the user", "first search of a process", "goal"), starts),
             beside,
         )
     )
@@ -78,23 +78,18 @@ async def _times(memory: Memory, texts: Sequence[str], count: int) -> list[float
     return times[1:]
 
 
-def _starts(url: str, folder: Path, size: int) -> tuple[str, ...]:
+def _starts(url: str, size: int) -> tuple[str, ...]:
     """A process of its own for each start, timed from the open database to the first hits."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        alone = min(pool.submit(first_search, url, None).result() for _ in range(3))
-        pool.submit(first_search, url, folder).result()
-        files = list(folder.glob("*.index"))
-        ahead = min(pool.submit(first_search, url, folder).result() for _ in range(3))
-    written = f"{files[0].stat().st_size / 1e6:,.0f} MB" if files else "not worth one"
-    goal = "< 3 s; < 0.7 s with snapshot" if size == max(SIZES) else ""
-    return f"{size:,} memories", f"{alone:.2f} s", f"{ahead:.2f} s" if files else "", written, goal
+        fastest = min(pool.submit(first_search, url).result() for _ in range(3))
+    return f"{size:,}", f"{fastest:.2f} s", "< 3 s" if size == max(SIZES) else ""
 
 
-def first_search(url: str, snapshots: Path | None) -> float:
+def first_search(url: str) -> float:
     """Seconds of the first search; called in a new process."""
 
     async def search() -> float:
-        async with Memory.open(url, embeddings=Stub(), snapshots=snapshots) as memory:
+        async with Memory.open(url, embeddings=Stub()) as memory:
             started = perf_counter()
             await memory.search("bench", "what of mara and sola", limit=10)
             return perf_counter() - started

@@ -20,17 +20,17 @@ from langgraph.store.memory import InMemoryStore
 
 from benchmarks.machine import quantile, table
 from benchmarks.stage import StubEmbeddings
+from thoughtcycle.extras import extra_missing
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 
 MEMORIES, SINGLES, BATCH, SEARCHES, IN_TURN = 5_000, 50, 500, 200, 10
 USER, SPACE = "bench", ("bench", "memories")
-MISSING = "peers: skipped, mem0 is not installed: pip install 'thoughtcycle[bench]'"
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A store as the comparison uses it."""
+    """A store under comparison."""
 
     add: Callable[[str], Awaitable[object]]
     add_many: Callable[[Sequence[str]], Awaitable[object]]
@@ -42,7 +42,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured of one store."""
+    """The measurements of one store."""
 
     empty_adds: float
     """Single adds per second into an empty store."""
@@ -152,7 +152,7 @@ PEERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Peer]]] = {
 def run(plot: Path | None = None) -> str:
     """5,000 memories of one user in each; `plot`: a file for a drawing of it, its kind by its ending."""
     if importlib.util.find_spec("mem0") is None:
-        return MISSING
+        return str(extra_missing("bench", "peers"))
     figures = asyncio.run(_measured())
     if plot is not None:
         _draw(figures, plot)

@@ -1,4 +1,4 @@
-"""A thought cycle with a mind that answers at once, over a database of a given size."""
+"""A thought cycle with an instant mind over a database of a given size."""
 
 import hashlib
 from collections.abc import AsyncIterator
@@ -10,13 +10,13 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessage, HumanMessage
 
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.mind.base import Mind, Question, View
 from thoughtcycle.mind.streaming import speak
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.base.context import Context
 
 T = TypeVar("T")
 WORDS = [f"{stem}{ending}" for stem in ("mar", "sol", "rio", "flor", "pao") for ending in "abcdefghij"]
@@ -84,7 +84,7 @@ def sentence(number: int) -> str:
 
 
 async def one_turn(graph: Any, number: int, thread: str = "bench") -> None:
-    """A turn as the command line runs it, all parts of the stream consumed."""
+    """Runs a turn like the command line, and consumes the whole stream."""
     async for _ in graph.astream(
         {"messages": [HumanMessage(f"Mensagem {number} sobre mara e sola, do tamanho de sempre.")]},
         {"configurable": {"thread_id": thread}},

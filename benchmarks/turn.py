@@ -14,11 +14,11 @@ from langgraph.graph import END, START, StateGraph
 
 from benchmarks.machine import quantile, table
 from benchmarks.stage import one_turn, stage
+from thoughtcycle.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph import thought_cycle
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.state import State
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.state import State
 
 TURNS, MEASURED, MEMORIES = 200, 60, 1_000
 KEPT = Limits().state_messages
@@ -72,9 +72,9 @@ async def _timed(work: Awaitable[None]) -> float:
 
 @contextmanager
 def _timed_nodes() -> Iterator[dict[str, list[float]]]:
-    """Every step of the cycle timed by its name while the graph is built and run."""
+    """Times every step of the cycle by its name while the graph is built and run."""
     times: dict[str, list[float]] = defaultdict(list)
-    guarded = thought_cycle.guarded
+    guarded = thought_cycle.run_guarded
 
     async def timed(step: Any, turn: Any) -> Any:
         started = time.perf_counter()
@@ -83,11 +83,11 @@ def _timed_nodes() -> Iterator[dict[str, list[float]]]:
         finally:
             times[_name(step)].append((time.perf_counter() - started) * 1000)
 
-    thought_cycle.guarded = timed
+    thought_cycle.run_guarded = timed
     try:
         yield times
     finally:
-        thought_cycle.guarded = guarded
+        thought_cycle.run_guarded = guarded
 
 
 def _name(step: Any) -> str:

@@ -18,7 +18,7 @@ import httpx
 from benchmarks.command import COMMAND
 from benchmarks.machine import quantile, table
 from support.mongo import mongodb_server, with_database
-from thoughtcycle.graph.auth_settings import digest_of, new_key
+from thoughtcycle.runtime.auth_settings import digest_of, new_key
 
 USERS, CALL_SECONDS, CALLS = 50, 0.02, 2
 """Calls of a turn that the user waits for: the decision and the reply."""
@@ -51,7 +51,7 @@ with FakeOpenAI() as server:
 
 @dataclass
 class Seen:
-    """What the clients saw."""
+    """The observations of all clients."""
 
     turns: list[float] = field(default_factory=list)
     """Seconds of each turn, to the last byte."""

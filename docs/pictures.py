@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from thoughtcycle.graph.drawing import NAMES, Name, drawing
+from thoughtcycle.runtime.drawing import NAMES, Name, drawing
 
 COLUMNS, ROWS = 88, 30
 SAID = (

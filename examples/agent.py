@@ -8,14 +8,14 @@ from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from model import chat_model
 
-from thoughtcycle.graph.upkeep import create_worker
+from thoughtcycle.integrations.loop_bridge import in_background
 from thoughtcycle.integrations.middleware import ThoughtCycleMiddleware
-from thoughtcycle.integrations.reaching import in_background
 from thoughtcycle.memory import Memory
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import create_worker
 
 
 async def main(url: str) -> None:

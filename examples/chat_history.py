@@ -7,12 +7,12 @@ import tempfile
 from langchain_core.messages import HumanMessage
 from model import chat_model
 
-from thoughtcycle.graph.upkeep import create_worker
 from thoughtcycle.integrations.chat_history import ThoughtCycleChatHistory
 from thoughtcycle.memory import Memory
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import create_worker
 
 
 async def main(url: str) -> None:

@@ -4,12 +4,12 @@ import asyncio
 import sys
 import tempfile
 
+from thoughtcycle.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph import create_thought_cycle
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
 from thoughtcycle.memory import Memory
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.base.context import Context
 
 
 async def main(folder: str) -> None:

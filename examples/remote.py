@@ -11,7 +11,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.pregel.remote import RemoteGraph
 from langgraph.runtime import Runtime
 
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.base.context import Context
 
 
 async def main(url: str) -> None:

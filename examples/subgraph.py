@@ -12,7 +12,7 @@ from thoughtcycle.graph import create_thought_cycle
 from thoughtcycle.memory import Memory
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.base.context import Context
 
 
 @dataclass

@@ -11,7 +11,7 @@ from model import chat_model
 from thoughtcycle.integrations.tools import memory_tools
 from thoughtcycle.memory import Memory, MemoryDraft
 from thoughtcycle.mind.lexical import LexicalEmbeddings
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.base.context import Context
 
 
 async def main(url: str) -> None:

@@ -1,4 +1,4 @@
-"""The StateGraphs: what runs after what, nothing else."""
+"""The StateGraphs: the order of the steps, nothing else."""
 
 from typing import TYPE_CHECKING, Any
 

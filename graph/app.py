@@ -1,4 +1,4 @@
-"""What langgraph.json names: the three graphs, and the checkpointer that holds the process's resources."""
+"""The objects that langgraph.json names: three graphs, and the checkpointer that holds the resources."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,12 +7,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from thoughtcycle.graph import formation as formations
 from thoughtcycle.graph import garden as gardens
-from thoughtcycle.graph.env_file import read_env_file
-from thoughtcycle.graph.resources import borrow, hold
-from thoughtcycle.graph.settings import load_settings
 from thoughtcycle.graph.thought_cycle import builder, compile_cycle
-from thoughtcycle.graph.tracing import set_up
 from thoughtcycle.nodes.actions.registry import discover
+from thoughtcycle.runtime.env_file import read_env_file
+from thoughtcycle.runtime.resources import borrow, hold
+from thoughtcycle.runtime.settings import load_settings
+from thoughtcycle.runtime.tracing import set_up
 
 read_env_file()
 set_up(load_settings().trace_key)  # the server's first run begins before the resources are opened

@@ -1,4 +1,4 @@
-"""What is understood of a cycle behind its reply, step by step; only what the funnel passes is judged."""
+"""The formation graph: extracts memories from a cycle behind its reply; the filter decides what is judged."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -9,18 +9,22 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import utc_now
+from thoughtcycle.memory.model import utc_now
 from thoughtcycle.mind.base import Mind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.formation.age import age
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.guard import report_refusals
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.public_errors import hide_internal_errors
+from thoughtcycle.nodes.base.services import Provider, Services, provider_of
+from thoughtcycle.nodes.base.tracing import tag_run
 from thoughtcycle.nodes.formation.compress import compress
 from thoughtcycle.nodes.formation.embed import embed
+from thoughtcycle.nodes.formation.filter import filter_exchange
 from thoughtcycle.nodes.formation.finish import finish
-from thoughtcycle.nodes.formation.forming import Forming, open_forming
 from thoughtcycle.nodes.formation.judge import judge
-from thoughtcycle.nodes.formation.observe import observe
 from thoughtcycle.nodes.formation.reconcile import reconcile
-from thoughtcycle.nodes.formation.sift import sift
+from thoughtcycle.nodes.formation.roll_window import roll_window
+from thoughtcycle.nodes.formation.run import FormationRun, open_formation_run
 from thoughtcycle.nodes.formation.state import (
     FormationInput,
     FormationOutput,
@@ -28,25 +32,21 @@ from thoughtcycle.nodes.formation.state import (
     FormationUpdate,
 )
 from thoughtcycle.nodes.formation.summarise import summarise
-from thoughtcycle.nodes.guard import refusals_told
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.sealing import sealed
-from thoughtcycle.nodes.services import Provider, Services, lent
-from thoughtcycle.nodes.tracing import tag_run
+from thoughtcycle.nodes.formation.update_profile import update_profile
 from thoughtcycle.prompts.loader import Language
 
 NAME = "formation"
 
-Step = Callable[[Forming], Awaitable[FormationUpdate]]
+Step = Callable[[FormationRun], Awaitable[FormationUpdate]]
 Builder = StateGraph[FormationState, Context, FormationInput, FormationOutput]
 Formation = CompiledStateGraph[FormationState, Context, FormationInput, FormationOutput]
 
 STEPS: tuple[tuple[str, Step], ...] = (
-    ("sift", sift),
+    ("sift", filter_exchange),
     ("judge", judge),
     ("reconcile", reconcile),
-    ("observe", observe),
-    ("age", age),
+    ("observe", update_profile),
+    ("age", roll_window),
     ("summarise", summarise),
     ("compress", compress),
     ("embed", embed),
@@ -69,9 +69,12 @@ def builder(provide: Provider) -> Builder:
     def node(step: Step) -> Node:
         async def run(state: FormationState, *, runtime: Runtime[Context]) -> FormationUpdate:
             services = await provide()
-            await services.calm()
-            with sealed(runtime, services), refusals_told(runtime.stream_writer, services.language):
-                forming = open_forming(state, runtime, services)
+            await services.wait_until_idle()
+            with (
+                hide_internal_errors(runtime, services),
+                report_refusals(runtime.stream_writer, services.language),
+            ):
+                forming = open_formation_run(state, runtime, services)
                 tag_run("step", forming.user)
                 return await step(forming)
 
@@ -112,7 +115,7 @@ async def _after_ageing(state: FormationState) -> str:
 
 def compile_formation(services: Services) -> Formation:
     """The compiled graph over services that somebody else opened."""
-    return builder(lent(services)).compile(name=NAME)
+    return builder(provider_of(services)).compile(name=NAME)
 
 
 def create_formation(

@@ -1,4 +1,4 @@
-"""Upkeep of what is kept: merge -> archive -> condense."""
+"""The garden graph, maintenance of memories: merge -> archive -> condense."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -9,24 +9,24 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import utc_now
+from thoughtcycle.memory.model import utc_now
 from thoughtcycle.mind.base import Mind
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.guard import report_refusals
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.public_errors import hide_internal_errors
+from thoughtcycle.nodes.base.services import Provider, Services, provider_of
+from thoughtcycle.nodes.base.tracing import tag_run
 from thoughtcycle.nodes.garden.archive import archive
 from thoughtcycle.nodes.garden.condense import condense
 from thoughtcycle.nodes.garden.merge import merge
+from thoughtcycle.nodes.garden.run import GardenRun, open_garden_run
 from thoughtcycle.nodes.garden.state import GardenInput, GardenOutput, GardenState, GardenUpdate
-from thoughtcycle.nodes.garden.tending import Garden, open_garden
-from thoughtcycle.nodes.guard import refusals_told
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.sealing import sealed
-from thoughtcycle.nodes.services import Provider, Services, lent
-from thoughtcycle.nodes.tracing import tag_run
 from thoughtcycle.prompts.loader import Language
 
 NAME = "garden"
 
-Step = Callable[[Garden], Awaitable[GardenUpdate]]
+Step = Callable[[GardenRun], Awaitable[GardenUpdate]]
 Builder = StateGraph[GardenState, Context, GardenInput, GardenOutput]
 GardenGraph = CompiledStateGraph[GardenState, Context, GardenInput, GardenOutput]
 
@@ -48,9 +48,12 @@ def builder(provide: Provider) -> Builder:
     def node(step: Step) -> Node:
         async def run(state: GardenState, *, runtime: Runtime[Context]) -> GardenUpdate:
             services = await provide()
-            await services.calm()
-            with sealed(runtime, services), refusals_told(runtime.stream_writer, services.language):
-                gardening = open_garden(state, runtime, services)
+            await services.wait_until_idle()
+            with (
+                hide_internal_errors(runtime, services),
+                report_refusals(runtime.stream_writer, services.language),
+            ):
+                gardening = open_garden_run(state, runtime, services)
                 tag_run("step", gardening.user)
                 return await step(gardening)
 
@@ -70,7 +73,7 @@ def builder(provide: Provider) -> Builder:
 
 def compile_garden(services: Services) -> GardenGraph:
     """The compiled graph over services that somebody else opened."""
-    return builder(lent(services)).compile(name=NAME)
+    return builder(provider_of(services)).compile(name=NAME)
 
 
 def create_garden(

@@ -1,4 +1,4 @@
-"""The thought cycle: command? -> recall -> router <-> actions -> remember."""
+"""The thought cycle graph: command? -> recall -> router <-> actions -> remember."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
@@ -10,25 +10,24 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from thoughtcycle.graph.erasing import bound
+from thoughtcycle.checkpoints.erasure import bound
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import utc_now
-from thoughtcycle.memory.zones import check_time_zone
+from thoughtcycle.memory.model import check_time_zone, utc_now
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.actions.base import Action
 from thoughtcycle.nodes.actions.registry import Registry, discover
-from thoughtcycle.nodes.command import RECALL, REMEMBER, command
-from thoughtcycle.nodes.context import Context, ContextSource, adapt
-from thoughtcycle.nodes.guard import Step, guarded, refusals_told
-from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.nodes.base.context import Context, ContextSource, adapt
+from thoughtcycle.nodes.base.guard import Step, report_refusals, run_guarded
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.public_errors import hide_internal_errors
+from thoughtcycle.nodes.base.services import Provider, Services, provider_of
+from thoughtcycle.nodes.base.state import RECALL, REMEMBER, InputState, OutputState, State, StateUpdate
+from thoughtcycle.nodes.base.tracing import tag_run
+from thoughtcycle.nodes.base.turn import open_turn
+from thoughtcycle.nodes.command import command
 from thoughtcycle.nodes.recall import recall
 from thoughtcycle.nodes.remember import remember
 from thoughtcycle.nodes.router import router
-from thoughtcycle.nodes.sealing import sealed
-from thoughtcycle.nodes.services import Provider, Services, lent
-from thoughtcycle.nodes.state import InputState, OutputState, State, StateUpdate
-from thoughtcycle.nodes.tracing import tag_run
-from thoughtcycle.nodes.turn import open_turn
 from thoughtcycle.prompts.loader import Language
 
 NAME = "thought_cycle"
@@ -59,10 +58,13 @@ def builder(provide: Provider, *, actions: Registry | None = None, context: Cont
     def node(step: Step, kind: Literal["step", "action"] = "step") -> Node:
         async def run(state: State, *, runtime: Runtime[Context]) -> StateUpdate:
             services = await provide()
-            with sealed(runtime, services), refusals_told(runtime.stream_writer, services.language):
+            with (
+                hide_internal_errors(runtime, services),
+                report_refusals(runtime.stream_writer, services.language),
+            ):
                 turn = open_turn(state, runtime, services, context)
                 tag_run(kind, turn.user)
-                return await guarded(step, turn)
+                return await run_guarded(step, turn)
 
         return run
 
@@ -114,7 +116,7 @@ def create_thought_cycle(
     check_time_zone(time_zone)
     services = Services(memory, mind, limits or Limits(), single_user, language, clock, time_zone)
     registry = actions if isinstance(actions, Registry) or actions is None else Registry(actions.values())
-    graph = builder(lent(services), actions=registry, context=context)
+    graph = builder(provider_of(services), actions=registry, context=context)
     bound(memory, checkpointer)
     return compile_cycle(graph, checkpointer)
 

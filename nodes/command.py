@@ -1,34 +1,33 @@
-"""The door: refuses what cannot be used, settles the language, answers commands without the cycle."""
+"""The first step: refuses unusable input, chooses the language, answers commands without the cycle."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from typing import cast
 
 from langchain_core.messages import HumanMessage, RemoveMessage
 from langgraph.graph import END
 
-from thoughtcycle.memory.records import Step
-from thoughtcycle.memory.searching import as_found
-from thoughtcycle.memory.secrets import unasked
-from thoughtcycle.mind.language.unsaying import undoes_last, unsays_last
+from thoughtcycle.errors import InputRefused, NotAllowed, ThoughtcycleError
+from thoughtcycle.language.intents import asks_not_to_keep_last, asks_to_undo_last
+from thoughtcycle.memory.model import Step
+from thoughtcycle.memory.search import as_found
+from thoughtcycle.memory.text import unasked
 from thoughtcycle.mind.streaming import speak
-from thoughtcycle.nodes.attach import attach, looked_at, with_marks
-from thoughtcycle.nodes.commands import LOOK_UP, Command, command_in, switched
-from thoughtcycle.nodes.cycle import open_cycle
-from thoughtcycle.nodes.envelope import enveloped
-from thoughtcycle.nodes.message import new_messages, taken_in
-from thoughtcycle.nodes.settling import last_spoken, settle
-from thoughtcycle.nodes.state import Briefing, State, StateUpdate
-from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.nodes.undo import UNDO, undo
-from thoughtcycle.nodes.unsay import UNSAY, unsay
-from thoughtcycle.nodes.uploads import Upload, uploads_in
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed, ThoughtcycleError
+from thoughtcycle.nodes.attachments import attach, read_uploads, with_marks
+from thoughtcycle.nodes.base.cycle import open_cycle
+from thoughtcycle.nodes.base.envelope import enveloped
+from thoughtcycle.nodes.base.locale import choose_locale, last_spoken
+from thoughtcycle.nodes.base.message import merge_messages, new_messages
+from thoughtcycle.nodes.base.state import RECALL, REMEMBER, Briefing, State, StateUpdate
+from thoughtcycle.nodes.base.turn import Turn
+from thoughtcycle.nodes.base.uploads import Upload, uploads_in
+from thoughtcycle.nodes.commands.parse import LOOK_UP, Command, command_in
+from thoughtcycle.nodes.commands.settings import change_setting
+from thoughtcycle.nodes.commands.undo import UNDO, undo
+from thoughtcycle.nodes.commands.unsay import UNSAY, unsay
 from thoughtcycle.prompts.loader import Language
-
-RECALL, REMEMBER = "recall", "remember"
-"""Where the door leads, as values of `next_action`; LangGraph's END is the third."""
 
 
 async def command(turn: Turn) -> StateUpdate:
@@ -65,8 +64,8 @@ async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
     limits = turn.services.limits
     said = new_messages(turn.state["messages"])
     uploads = uploads_in(said, largest=limits.file_bytes)
-    message = taken_in(said, longest=limits.message_chars, empty=bool(uploads))
-    language, time_zone = await settle(turn, message.text)
+    message = merge_messages(said, longest=limits.message_chars, empty=bool(uploads))
+    language, time_zone = await choose_locale(turn, message.text)
     spoken = last_spoken(turn) if command_in(message.text) else language
     settled: StateUpdate = {"language": language, "spoken": spoken, "time_zone": time_zone}
     gone = [RemoveMessage(id=part.id) for part in said[:-1] if part.id]
@@ -90,7 +89,7 @@ async def _take_in(
 ) -> StateUpdate:
     """A message with files: they are looked at before anything is kept of it. It is never a command."""
     turn = replace(turn, state=cast(State, {**turn.state, **begun}))
-    files = await looked_at(uploads, message.text, turn)
+    files = await read_uploads(uploads, message.text, turn)
     marked = with_marks(message, files, turn.texts("cycle"))
     done = await attach(turn, marked, message.text, files)
     return done | {"messages": [*gone, marked, *done.get("messages", ())]}
@@ -106,26 +105,22 @@ async def _answered(turn: Turn, called: Command) -> StateUpdate:
 
 def _called(text: str) -> Command | None:
     """The command that a message is, typed or in plain words."""
-    if unsays_last(text):
+    if asks_not_to_keep_last(text):
         return UNSAY
-    return UNDO if undoes_last(text) else command_in(text)
+    return UNDO if asks_to_undo_last(text) else command_in(text)
 
 
 async def _admit(turn: Turn) -> None:
-    """Asks whose the chat is, once; opening a cycle asks again, so that a forged state opens nothing."""
+    """Checks the chat's owner, once; opening a cycle checks again, so that a forged state opens nothing."""
     if (turn.state.get("chat_id"), turn.state.get("user_id")) == (turn.chat, turn.user):
         return
-    try:
-        if not turn.memory.unreadable:
-            await turn.memory.check_chat(turn.user, turn.chat)
-    except StorageFailed as failure:  # asked again when the cycle is stored, and nothing is shown before
-        if not turn.memory.lost(failure):
-            raise
+    checking = partial(turn.memory.transcript.check_chat, turn.user, turn.chat)
+    await turn.memory.availability.read(checking, None)  # asked again when the cycle is stored
 
 
 async def _refuse(turn: Turn, failure: ThoughtcycleError) -> StateUpdate:
     """One clear line; what cannot be used leaves the thread, nothing of it is kept."""
-    failure = known_outage(turn, failure)
+    failure = turn.outage_in_words(failure, kept=False)
     asked = turn.context.language
     language: Language = "pt" if asked == "pt" else "en" if asked == "en" else turn.language
     said = await speak(turn.line(failure, language), chat_history=False)
@@ -133,13 +128,6 @@ async def _refuse(turn: Turn, failure: ThoughtcycleError) -> StateUpdate:
     unusable = came if isinstance(failure, InputRefused) else ()
     gone = [RemoveMessage(id=message.id) for message in unusable if message.id]
     return {"messages": [*gone, said], "failure": failure.code, "next_action": END}
-
-
-def known_outage(turn: Turn, failure: ThoughtcycleError) -> ThoughtcycleError:
-    """A failure of the database that the memory survives, in the words of the user."""
-    if isinstance(failure, StorageFailed) and turn.memory.lost(failure):
-        return StorageFailed("memory_away")
-    return failure
 
 
 async def _look_up(turn: Turn, query: str) -> StateUpdate:
@@ -173,7 +161,7 @@ async def _switch(turn: Turn, command: Command) -> StateUpdate:
     """Answers a command that changes or shows a setting of the user's."""
     turn.require_memory()
     cycle = await open_cycle(turn)
-    section, text = await switched(turn, command)
+    section, text = await change_setting(turn, command)
     said = await speak(text, chat_history=False)
     refused = section == "switch.unknown"
     step = Step(

@@ -6,25 +6,23 @@ from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
-from thoughtcycle.memory.brief_gathering import Plan, beside, gathered, made, on_branch
-from thoughtcycle.memory.brief_gathering import without as left_out
-from thoughtcycle.memory.brief_sections import Material
+from thoughtcycle.errors import ModelFailed
+from thoughtcycle.language.intents import asks_not_to_keep
+from thoughtcycle.language.parse import message_contexts, situation_contexts
+from thoughtcycle.memory.briefing import Material, Plan, beside, gathered, made, on_branch
+from thoughtcycle.memory.briefing import without as left_out
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.recalling import WAIT_SECONDS
-from thoughtcycle.memory.records import Cycle, Utterance
-from thoughtcycle.memory.secrets import unasked
-from thoughtcycle.mind.language.situations import situation_contexts
-from thoughtcycle.mind.language.understanding import topics_of
-from thoughtcycle.mind.language.unsaying import unsays
-from thoughtcycle.nodes import window as windows
-from thoughtcycle.nodes.attach import beside as attached_beside
-from thoughtcycle.nodes.cycle import open_cycle
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.message import user_message
-from thoughtcycle.nodes.run import WORDS_ONLY
-from thoughtcycle.nodes.state import Briefing, BriefSection, StateUpdate
-from thoughtcycle.nodes.turn import Turn, short_form
-from thoughtcycle.prompts.errors import ModelFailed, StorageFailed
+from thoughtcycle.memory.model import Cycle, Utterance
+from thoughtcycle.memory.search import WAIT_SECONDS
+from thoughtcycle.memory.text import unasked
+from thoughtcycle.nodes.attachments import with_attachments
+from thoughtcycle.nodes.base import window as windows
+from thoughtcycle.nodes.base.cycle import open_cycle
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.message import user_message
+from thoughtcycle.nodes.base.run import WORDS_ONLY
+from thoughtcycle.nodes.base.state import Briefing, BriefSection, StateUpdate
+from thoughtcycle.nodes.base.turn import Turn, short_form
 from thoughtcycle.prompts.loader import Language
 
 log = logging.getLogger(__name__)
@@ -36,20 +34,13 @@ async def recall(turn: Turn) -> StateUpdate:
     What the thread recalled earlier is read again: another thread may have changed or deleted it.
     """
     cycle = await open_cycle(turn)
-    if not turn.memory.unreadable:
-        try:
-            return await recalled_now(turn, cycle)
-        except StorageFailed as failure:
-            if not turn.memory.lost(failure):
-                raise
-    return await unread(turn, cycle)
+    return await turn.memory.availability.read(lambda: recalled_now(turn, cycle), unread(turn, cycle))
 
 
-async def unread(turn: Turn, cycle: Cycle | None) -> StateUpdate:
+def unread(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     """The turn without memory: nothing is shown that could not be checked, and nothing false is said."""
     away = turn.texts("cycle")["briefing_away"]
     return {
-        "messages": await turn.outage_told(),
         "cycle_id": cycle.id if cycle else None,
         "window": [],
         "briefing": with_files(turn, Briefing(text=away, shown=[], left_out=0, tokens=0)),
@@ -58,12 +49,14 @@ async def unread(turn: Turn, cycle: Cycle | None) -> StateUpdate:
 
 
 async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
-    """What is read at the beginning of a turn."""
+    """The state update with memory at hand: window, briefing and recalled memories."""
     recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
     material, (cycles, recent), changed = await asyncio.gather(  # reads that do not depend on one another
         gathered_for(turn, cycle),
         recent_messages(turn, cycle.parent if cycle else None),
-        turn.memory.changed(turn.user, {id: memory["revision"] for id, memory in recalled.items()}),
+        turn.memory.search_service.changed(
+            turn.user, {id: memory["revision"] for id, memory in recalled.items()}
+        ),
     )
     known = {id: memory for id, memory in recalled.items() if id not in changed}
     known |= {record.id: short_form(unasked(record)) for record in changed.values() if record is not None}
@@ -71,10 +64,9 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     told = frozenset(briefing["shown"])
     records = [hit.shown for hit in material.found.hits if hit.record.id in told]
     if not turn.context.incognito:
-        turn.memory.accessed(turn.user, [record.id for record in records])
+        turn.memory.recall.accessed(turn.user, [record.id for record in records])
     shown = {record.id: short_form(unasked(record)) for record in records}
     return {
-        "messages": await turn.outage_told(),
         "cycle_id": cycle.id if cycle else None,
         "window": windows.fit(recent, turn.services.limits.window_tokens),
         "briefing": briefing,
@@ -84,7 +76,7 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
 
 
 async def gathered_for(turn: Turn, cycle: Cycle | None) -> Material:
-    """What the message of the turn brings to mind, of this chat what leads to its cycle."""
+    """The material of the briefing for the turn's message; of this chat only the branch of its cycle."""
     plan = plan_of(turn.services.limits, smart=turn.context.smart_context)
     reminding = reminded(
         turn.memory, turn.user, turn.chat, turn.message, plan, now=turn.now(), language=turn.language
@@ -98,9 +90,11 @@ async def gathered_for(turn: Turn, cycle: Cycle | None) -> Material:
 async def reminded(
     memory: Memory, user: str, chat: str, message: str, plan: Plan, *, now: datetime, language: Language
 ) -> Material:
-    """What a message brings to mind, by rules and one embedding; without that by words."""
+    """The material of the briefing for a message, by rules and one embedding; by words without the model."""
     query, calls_for = query_of(message, language), situation_contexts(message, language)
-    gather = partial(gathered, memory, user, chat, query, plan, now=now, calls_for=calls_for, unsaid=unsays)
+    gather = partial(
+        gathered, memory, user, chat, query, plan, now=now, calls_for=calls_for, unsaid=asks_not_to_keep
+    )
     try:
         return await gather()
     except ModelFailed as failure:
@@ -109,9 +103,9 @@ async def reminded(
 
 
 def query_of(message: str, language: Language) -> str:
-    """What is looked for: the message, of a long one head and tail, with its topics."""
+    """The search query: the message, of a long one head and tail, with its topics."""
     query = windows.clip(message, 2_000)
-    return " ".join([query, *topics_of(query, language)])
+    return " ".join([query, *message_contexts(query, language)])
 
 
 def plan_of(limits: Limits, *, smart: bool | None) -> Plan:
@@ -127,7 +121,7 @@ def plan_of(limits: Limits, *, smart: bool | None) -> Plan:
 
 def with_files(turn: Turn, briefing: Briefing) -> Briefing:
     """The briefing with the files of this turn's message."""
-    return attached_beside(briefing, turn.state.get("attached", ()), turn.texts("cycle"))
+    return with_attachments(briefing, turn.state.get("attached", ()), turn.texts("cycle"))
 
 
 def brief(turn: Turn, material: Material) -> Briefing:
@@ -158,7 +152,7 @@ async def recent_messages(turn: Turn, tip: str | None) -> tuple[list[Cycle], lis
     if not recent:
         messages = turn.state["messages"]
         before = messages[: messages.index(user_message(messages))]
-        mask = await turn.memory.mask(turn.user)
+        mask = await turn.memory.erasure.mask(turn.user)
         recent = windows.masked(windows.of_messages(before, limits.window_cycles), mask)
     return cycles, recent
 
@@ -166,7 +160,7 @@ async def recent_messages(turn: Turn, tip: str | None) -> tuple[list[Cycle], lis
 async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
     """Window and memory block of this turn made again, after the memories `without` were hidden."""
     id = turn.state.get("cycle_id")
-    cycle = await turn.memory.cycle(turn.user, id) if id is not None else None
+    cycle = await turn.memory.transcript.cycle(turn.user, id) if id is not None else None
     material, (cycles, recent) = await asyncio.gather(
         gathered_for(turn, cycle), recent_messages(turn, turn.state.get("parent"))
     )

@@ -5,12 +5,12 @@ from dataclasses import replace
 from langchain_core.messages import RemoveMessage
 from langgraph.graph import END
 
-from thoughtcycle.memory.records import CycleMessage
-from thoughtcycle.nodes.envelope import enveloped, flagged, role_of
-from thoughtcycle.nodes.redaction import redacted_state
-from thoughtcycle.nodes.state import StateUpdate
-from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.errors import NotAllowed
+from thoughtcycle.memory.model import CycleMessage
+from thoughtcycle.nodes.base.envelope import enveloped, flagged, role_of
+from thoughtcycle.nodes.base.redaction import redacted_state
+from thoughtcycle.nodes.base.state import StateUpdate
+from thoughtcycle.nodes.base.turn import Turn
 
 
 async def remember(turn: Turn) -> StateUpdate:
@@ -20,12 +20,14 @@ async def remember(turn: Turn) -> StateUpdate:
     NotAllowed('user_forgotten').
     """
     cycle = turn.state.get("cycle_id")
-    before = await turn.memory.final_mask(turn.user)  # once the cycle is closed the erasure may be complete
+    before = await turn.memory.erasure.final_mask(
+        turn.user
+    )  # once the cycle is closed the erasure may be complete
     if cycle and not turn.context.incognito:
         steps = turn.state.get("steps", [])
         command = bool(steps) and steps[0]["action"].startswith("/")
         learned = not command and not turn.state.get("paused")
-        await turn.memory.close_cycle(
+        await turn.memory.transcript.close_cycle(
             turn.user,
             cycle,
             execution=turn.execution,
@@ -35,8 +37,8 @@ async def remember(turn: Turn) -> StateUpdate:
             formation="pending" if learned else "none",
             shown=turn.state["briefing"]["shown"] if turn.state.get("briefing") else (),
         )
-    told = await turn.outage_told()
-    gone = await turn.memory.erased_since(turn.user, turn.at)
+    told = await turn.outage_notice()
+    gone = await turn.memory.erasure.erased_since(turn.user, turn.at)
     if gone is None:
         raise NotAllowed("user_forgotten")
     gone = replace(gone, traces=(*before.traces, *gone.traces))

@@ -5,13 +5,12 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from itertools import pairwise
 
+from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.mind.language.unsaying import unsays
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.actions.registry import Registry
-from thoughtcycle.nodes.command import REMEMBER
-from thoughtcycle.nodes.state import StateUpdate
-from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.nodes.base.state import REMEMBER, StateUpdate
+from thoughtcycle.nodes.base.turn import Turn
 
 _LAST_STEPS = 4
 """Super-steps that closing takes: router, ending action, remember, and one to spare."""
@@ -32,7 +31,7 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
     """One decision; at most `max_steps` of them in a cycle, and never a recursion error."""
     if turn.state.get("failure"):
         return {"next_action": REMEMBER}
-    unsaid = turn.withheld or unsays(turn.message)
+    unsaid = turn.withheld or asks_not_to_keep(turn.message)
     enabled = [action.name for action in actions.enabled(turn.context, unsaid=unsaid)]
     if not enabled:
         return await _end(turn, "no_action")

@@ -1,4 +1,4 @@
-"""What an action is: a name, what it asks the mind, what it does, what it says."""
+"""The base class of actions: a name, a question to the mind, the work, and a reply."""
 
 import asyncio
 import hashlib
@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from langchain_core.messages import AIMessage
 
-from thoughtcycle.memory.records import CycleMessage, Recalled, Step
+from thoughtcycle.errors import ModelFailed
+from thoughtcycle.memory.model import CycleMessage, Recalled, Step
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.streaming import speak
-from thoughtcycle.nodes.state import StateUpdate
-from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import ModelFailed
+from thoughtcycle.nodes.base.state import StateUpdate
+from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.prompts.loader import Language, texts
 
 T = TypeVar("T")
@@ -26,14 +26,14 @@ LONGEST_KEY = 2_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an action did, for the router and for the text about it."""
+    """The result of an action, for the router and for the text about it."""
 
     summary: str
     """One short sentence; never the content of what was erased."""
     status: Literal["done", "nothing", "refused"] = "done"
     found: Sequence[str] = ()
     about: Sequence[str] = ()
-    """What was erased, as the user named it."""
+    """Topics of the erased memories, as the user named them."""
     recalled: list[Recalled] | None = None
     """The thread's recalled memories afterwards; None: unchanged."""
     changes: StateUpdate | None = None
@@ -57,7 +57,7 @@ class Action(ABC, Generic[T]):
     """Whether it adds to what is remembered; such actions are off in incognito chats."""
     package: ClassVar[str] = "thoughtcycle.prompts"
     question: ClassVar[Question[Any] | None] = None
-    """What it asks for before it acts; its answer is the action's input."""
+    """Asked before the action runs; the answer is the action's input."""
     reply: ClassVar[Question[str]]
     """The text it streams."""
     chat_history: ClassVar[bool] = True
@@ -148,7 +148,7 @@ class Action(ABC, Generic[T]):
         cycle = turn.state.get("cycle_id")
         if cycle is not None:
             said = as_cycle_message(text, turn) if text is not None else None
-            await turn.memory.append(turn.user, cycle, turn.execution, step, said)
+            await turn.memory.transcript.append(turn.user, cycle, turn.execution, step, said)
 
     def _common(self, turn: Turn, section: str) -> str:
         return turn.texts("cycle")[section]
@@ -184,8 +184,10 @@ def _plain(key: Any) -> Any:
 def _step(name: str, key: Any, outcome: Outcome, status: Any) -> Step:
     step = Step(action=name, input=key, outcome=outcome.summary, status=status)
     if outcome.found:
-        step = {**step, "found": list(outcome.found)}
-    return {**step, "about": list(outcome.about)} if outcome.about else step
+        step["found"] = list(outcome.found)
+    if outcome.about:
+        step["about"] = list(outcome.about)
+    return step
 
 
 def _ran_before(name: str, key: Any, steps: Sequence[Step]) -> bool:

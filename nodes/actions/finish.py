@@ -2,13 +2,13 @@
 
 from typing import ClassVar
 
+from thoughtcycle.language.intents import asks_not_to_keep
+from thoughtcycle.language.parse import LIMIT
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.mind.language.fold import LIMIT
-from thoughtcycle.mind.language.unsaying import unsays
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard, kept_now, wonders
-from thoughtcycle.nodes.attach import ACTION as ATTACH
-from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.nodes.actions.view_queries import brief_list, did, found_now, heard, kept_now, wonders
+from thoughtcycle.nodes.attachments import ACTION as ATTACH
+from thoughtcycle.nodes.base.turn import Turn
 
 
 def answer_by_rules(view: View) -> str:
@@ -30,7 +30,7 @@ def answer_by_rules(view: View) -> str:
     elif told.beyond and not parts:
         parts.append(action.say(view.language, "rules.beyond"))
     return " ".join(parts) or action.say(
-        view.language, "rules.unsaid" if unsays(view.message) else "rules.heard"
+        view.language, "rules.unsaid" if asks_not_to_keep(view.message) else "rules.heard"
     )
 
 

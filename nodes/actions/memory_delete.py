@@ -5,15 +5,15 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.errors import NotAllowed
+from thoughtcycle.language.intents import is_final
+from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.mind.language.forgetting import is_final
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.forgettable import forgotten_topics, meant
-from thoughtcycle.nodes.actions.told import LAST, did, heard
+from thoughtcycle.nodes.actions.deletion_targets import forgotten_topics, meant
+from thoughtcycle.nodes.actions.view_queries import LAST, did, heard
+from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.nodes.recall import rebrief
-from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import NotAllowed
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def ids_by_rules(view: View) -> list[str]:
 
 
 def chosen_by_rules(view: View) -> Chosen:
-    """Those memories; for good where the user said so."""
+    """The ids from `ids_by_rules`; for good where the user said so."""
     ids = ids_by_rules(view)
     return ForGood(ids=ids) if heard(view).final else ids
 
@@ -102,7 +102,7 @@ class MemoryDelete(Action[Chosen]):
                 self.say(turn.language, section, count=len(wanted)), "refused" if wanted else "nothing"
             )
         final = isinstance(given, ForGood) and given.final and is_final(turn.message)
-        delete = turn.memory.give_up if final else turn.memory.hide
+        delete = turn.memory.erasure.give_up if final else turn.memory.hide
         self.status(turn, "status.erasing")
         try:
             hidden = await delete(turn.user, ids, cycle=turn.state.get("cycle_id"))
@@ -124,5 +124,5 @@ class MemoryDelete(Action[Chosen]):
 
 
 def _topics(hidden: list[MemoryRecord]) -> str:
-    """What the erased memories were about: their first binding, which names a topic and not the content."""
+    """Topics of the erased memories: the first binding of each, which does not tell the content."""
     return ", ".join(dict.fromkeys(record.bindings[0] for record in hidden if record.bindings)) or "–"

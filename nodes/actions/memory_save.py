@@ -6,18 +6,17 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from thoughtcycle.memory.records import Kind, MemoryDraft, Recalled, Source, as_text
-from thoughtcycle.memory.secrets import masks_away
-from thoughtcycle.memory.words import terms
+from thoughtcycle.language.facts import Fact
+from thoughtcycle.language.parse import parse
+from thoughtcycle.memory.model import Kind, MemoryDraft, Recalled, Source, as_text
+from thoughtcycle.memory.text import masks_away, terms
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.mind.language.clauses import parse
-from thoughtcycle.mind.language.understanding import Fact
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.superseding import relative_meant, takes_the_place, undecided
-from thoughtcycle.nodes.actions.told import brief_list, did, has_key, heard
-from thoughtcycle.nodes.attach import ACTION as ATTACH
-from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.nodes.window import clip
+from thoughtcycle.nodes.actions.update_targets import relative_meant, takes_the_place, undecided
+from thoughtcycle.nodes.actions.view_queries import brief_list, did, has_key, heard
+from thoughtcycle.nodes.attachments import ACTION as ATTACH
+from thoughtcycle.nodes.base.turn import Turn
+from thoughtcycle.nodes.base.window import clip
 from thoughtcycle.prompts.loader import Language
 
 Binding = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -107,7 +106,7 @@ def as_item(fact: Fact) -> KnownItem:
 
 
 def tell_by_rules(view: View) -> str:
-    """What was saved, in one line."""
+    """One line that tells the saved memories."""
     action = MemorySave()
     step = view.steps[-1]
     saved = [memory for memory in view.recalled if memory["id"] in step.get("found", ())]

@@ -7,13 +7,15 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import StringConstraints
 
-from thoughtcycle.memory.records import MemoryHit, MemoryRecord
-from thoughtcycle.memory.searching import as_found
+from thoughtcycle.errors import ModelFailed
+from thoughtcycle.language.intents import understand
+from thoughtcycle.language.parse import message_contexts
+from thoughtcycle.memory.model import MemoryHit, MemoryRecord
+from thoughtcycle.memory.search import as_found
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.mind.language.understanding import topics_of, understand
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.forgettable import doubtful, meant
-from thoughtcycle.nodes.actions.told import (
+from thoughtcycle.nodes.actions.deletion_targets import doubtful, meant
+from thoughtcycle.nodes.actions.view_queries import (
     ALL_OR_LAST,
     EVERYTHING,
     LAST,
@@ -23,9 +25,8 @@ from thoughtcycle.nodes.actions.told import (
     wants_known,
     wonders,
 )
-from thoughtcycle.nodes.run import WORDS_ONLY
-from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import ModelFailed, StorageFailed
+from thoughtcycle.nodes.base.run import WORDS_ONLY
+from thoughtcycle.nodes.base.turn import Turn
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +36,11 @@ SearchContext = Annotated[str, StringConstraints(strip_whitespace=True, min_leng
 
 
 def contexts_by_rules(view: View) -> list[str]:
-    """What the message asks for, wants forgotten, or corrects."""
+    """The search contexts: topics that the message asks for, wants forgotten, or corrects."""
     told = heard(view)
     wanted = [*told.asked, *told.forget, *(target.words for target in told.targets if target.words)]
     if not wanted and wonders(view):
-        wanted = list(topics_of(view.message, view.language))
+        wanted = list(message_contexts(view.message, view.language))
     if not wanted:
         wanted = [fact.replaces for fact in told.facts if fact.replaces]
         wanted += [binding for fact in told.facts for binding in fact.bindings[:2]]
@@ -48,7 +49,7 @@ def contexts_by_rules(view: View) -> list[str]:
 
 
 def tell_by_rules(view: View) -> str:
-    """What was found, in one line."""
+    """One line that tells how many memories were found."""
     told, action = heard(view), MemorySearch()
     if not told.asked and not told.forget and not wonders(view):
         return action.say(view.language, "rules.checked")
@@ -97,8 +98,8 @@ class MemorySearch(Action[list[str]]):
         for hit in await _of_topic([hit.record for hit in hits.values()], turn):
             hits.setdefault(hit.record.id, hit)
         found = {id: as_found(hit, " ".join(contexts)) for id, hit in hits.items()}
-        if not found and turn.memory.waiting:  # it may be among what waits
-            raise StorageFailed("memory_away")
+        if not found:
+            turn.require_memory(whole=True)  # it may be among what waits
         for record in found.values():
             turn.show(record)
         return Outcome(
@@ -146,7 +147,7 @@ def _as_hits(records: list[MemoryRecord]) -> list[MemoryHit]:
 
 
 async def _last_kept(turn: Turn) -> list[MemoryRecord]:
-    """What the newest cycle of this chat that kept anything has kept."""
+    """The memories written by the newest cycle of this chat that wrote any."""
     tip = turn.state.get("parent")
     if tip is None:
         return []

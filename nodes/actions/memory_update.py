@@ -5,14 +5,14 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from thoughtcycle.memory.records import MemoryRecord, Recalled, as_text
+from thoughtcycle.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.model import MemoryRecord, Recalled, as_text
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.memory_save import Binding, Content, said, usable
-from thoughtcycle.nodes.actions.superseding import Change, changes
-from thoughtcycle.nodes.actions.told import brief_list, did, has_key, heard
-from thoughtcycle.nodes.turn import Turn
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed
+from thoughtcycle.nodes.actions.update_targets import Change, changes
+from thoughtcycle.nodes.actions.view_queries import brief_list, did, has_key, heard
+from thoughtcycle.nodes.base.turn import Turn
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ class UpdateItem(BaseModel):
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
-    id: Annotated[str, StringConstraints(min_length=1, max_length=200)] = Field(alias="_id")
+    id: Annotated[str, StringConstraints(min_length=1, max_length=200)] = Field(validation_alias="_id")
     content: Content
     bindings: list[Binding] | None = Field(default=None, max_length=12)
 
@@ -64,7 +64,7 @@ def _as_item(change: Change) -> KnownUpdate:
 
 
 def tell_by_rules(view: View) -> str:
-    """What is remembered from now on, in one line."""
+    """One line that tells the new content of the changed memories."""
     action = MemoryUpdate()
     step = view.steps[-1]
     changed = [memory for memory in view.recalled if memory["id"] in step.get("found", ())]
@@ -107,16 +107,7 @@ class MemoryUpdate(Action[list[UpdateItem]]):
             turn.require_memory()
         else:
             self.status(turn, "status.writing")
-        tried, later = [], None
-        for item in items:
-            try:
-                tried.append(await _update(item, turn))
-            except StorageFailed as failure:
-                if failure.code != "memory_later":
-                    raise
-                later = failure  # kept; so are the others
-        if later is not None:
-            raise later
+        tried = [await _update(item, turn) for item in items]
         changed = [record for record in tried if record is not None]
         refused = len(given) - len(changed)
         if not changed:

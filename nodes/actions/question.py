@@ -4,10 +4,10 @@ from typing import ClassVar
 
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.forgettable import doubtful, meant
-from thoughtcycle.nodes.actions.superseding import undecided
-from thoughtcycle.nodes.actions.told import brief_list, did, found_now, heard, topics
-from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.nodes.actions.deletion_targets import doubtful, meant
+from thoughtcycle.nodes.actions.update_targets import undecided
+from thoughtcycle.nodes.actions.view_queries import brief_list, did, found_now, heard, topics
+from thoughtcycle.nodes.base.turn import Turn
 
 _LAST_RESORT = 0.05
 """Below Finish: ends the cycle where that one is switched off."""

@@ -8,10 +8,10 @@ from importlib.metadata import entry_points
 from typing import Any
 
 import thoughtcycle.nodes.actions as own
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.mind.base import ActionCard
 from thoughtcycle.nodes.actions.base import Action
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.prompts.loader import Language
 
 GROUP = "thoughtcycle.actions"
@@ -37,7 +37,7 @@ class Registry(Mapping[str, Action[Any]]):
         return len(self._actions)
 
     def enabled(self, context: Context, *, unsaid: bool = False) -> list[Action[Any]]:
-        """What the router may pick in this run; nothing that writes for a message that is not to be kept."""
+        """The actions that the router may pick in this run; none that writes for a message not to be kept."""
         off = {name.casefold() for name in context.disabled_actions}
         return [
             action

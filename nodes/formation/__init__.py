@@ -1,1 +1,1 @@
-"""The steps of formation: what becomes of an exchange after its reply."""
+"""The steps of the formation graph: extraction of memories from an exchange after its reply."""

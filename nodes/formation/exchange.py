@@ -1,14 +1,14 @@
-"""An exchange as formation looks at it, and what the funnel says of it (SM-1 … SM-3)."""
+"""An exchange as formation reads it, and the verdict of the relevance filter (SM-1 … SM-3)."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from thoughtcycle.memory.funnel import Verdict, of_exchange, of_message, of_reply
-from thoughtcycle.memory.judgement import CriticalDatum
-from thoughtcycle.memory.secrets import masked
-from thoughtcycle.mind.language.critical import critical_in
-from thoughtcycle.mind.language.telling import telling
+from thoughtcycle.language.facts import critical_in
+from thoughtcycle.language.intents import disclosure
+from thoughtcycle.memory.model import CriticalDatum
+from thoughtcycle.memory.rules import Verdict, of_exchange, of_message, of_reply
+from thoughtcycle.memory.text import masked
 from thoughtcycle.prompts.loader import Language
 
 
@@ -18,7 +18,7 @@ class Exchange:
 
     cycle: str
     message: str
-    """What the user said."""
+    """The user's message."""
     reply: str
     """All that was answered, in order."""
     at: datetime
@@ -40,7 +40,7 @@ class Exchange:
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the exchange is worth judging; whatever holds critical data is."""
-        told = telling(self.message, self.language, self.at)
+        told = disclosure(self.message, self.language, self.at)
         message = of_message(
             self.message,
             personal=told.personal or bool(self.critical),

@@ -1,17 +1,17 @@
 """Marks the cycle as understood."""
 
 from thoughtcycle.memory.storage.base import Conflict
-from thoughtcycle.nodes.formation.forming import Forming
+from thoughtcycle.nodes.formation.run import FormationRun
 from thoughtcycle.nodes.formation.state import FormationUpdate
 
 
-async def finish(forming: Forming) -> FormationUpdate:
+async def finish(forming: FormationRun) -> FormationUpdate:
     """The last write of a run: whatever a crash left undone before it is done again.
 
     Raises Conflict when the cycle has a newer reply by now, which is understood in its turn.
     """
     cycle = await forming.cycle()
-    kept = await forming.memory.form_cycle(
+    kept = await forming.memory.conversations.form_cycle(
         forming.user,
         cycle.id,
         judgement=forming.judgement,

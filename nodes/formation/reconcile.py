@@ -1,13 +1,12 @@
-"""Brings what an exchange told together with what is known: same, newer, or something of its own (HM-6)."""
+"""Reconciles the facts of an exchange with known memories: same, newer, or unrelated (HM-6)."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from thoughtcycle.memory.judgement import FoundFact, Judgement
-from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
-from thoughtcycle.mind.language.reconciling import Relation, Told
-from thoughtcycle.mind.language.reconciling import reconcile as relate
-from thoughtcycle.nodes.formation.forming import Forming
+from thoughtcycle.language.facts import Claim, Relation
+from thoughtcycle.language.facts import reconcile as relate
+from thoughtcycle.memory.model import Cycle, FoundFact, Judgement, MemoryDraft, MemoryRecord, Source
+from thoughtcycle.nodes.formation.run import FormationRun
 from thoughtcycle.nodes.formation.state import FormationUpdate
 from thoughtcycle.prompts.loader import Language, texts
 
@@ -15,24 +14,24 @@ NEAREST = 5
 """Known memories that a fact is compared with: what it corrects is nearly always among the nearest three."""
 
 
-async def reconcile(forming: Forming) -> FormationUpdate:
+async def reconcile(forming: FormationRun) -> FormationUpdate:
     """Saves, reinforces, merges or supersedes; repeating it changes nothing.
 
     A cycle reinforces nothing that it told itself. What was deleted after it was said is not kept again.
     """
     cycle = await forming.cycle()
     await reconcile_facts(forming, cycle, forming.judgement)
-    await forming.settle()
+    await forming.hide_abandoned()
     return {}
 
 
-async def reconcile_facts(forming: Forming, cycle: Cycle, judgement: Judgement) -> None:
-    """Brings all facts of a judgement together with what is known."""
+async def reconcile_facts(forming: FormationRun, cycle: Cycle, judgement: Judgement) -> None:
+    """Reconciles all facts of a judgement with known memories."""
     for fact in judgement.facts:
-        await _settle(forming, cycle, fact, drafted(fact, cycle, judgement))
+        await _reconcile_fact(forming, cycle, fact, drafted(fact, cycle, judgement))
 
 
-async def _settle(forming: Forming, cycle: Cycle, fact: FoundFact, draft: MemoryDraft) -> None:
+async def _reconcile_fact(forming: FormationRun, cycle: Cycle, fact: FoundFact, draft: MemoryDraft) -> None:
     memory, user, said = forming.memory, forming.user, cycle.message.at
     near = {record.id: record for record in await _nearest(forming, fact)}
     relation = related(fact, near, forming.language)
@@ -42,9 +41,9 @@ async def _settle(forming: Forming, cycle: Cycle, fact: FoundFact, draft: Memory
     elif target is None:
         await memory.save(user, [draft])
     elif relation.relation == "same" and target.source.cycle == cycle.id:
-        await _complete(forming, cycle, fact, target, near)
+        await _finish_merge(forming, cycle, fact, target, near)
     elif relation.relation == "same":
-        await _same(forming, cycle, draft, target, broader=relation.broader == "fact")
+        await _reinforce_or_merge(forming, cycle, draft, target, broader=relation.broader == "fact")
     elif not _later(target, cycle, said):
         return
     elif fact.key is not None and fact.key == target.key:
@@ -62,7 +61,9 @@ async def _settle(forming: Forming, cycle: Cycle, fact: FoundFact, draft: Memory
         )
 
 
-async def _take_back(forming: Forming, cycle: Cycle, fact: FoundFact, near: Iterable[MemoryRecord]) -> None:
+async def _take_back(
+    forming: FormationRun, cycle: Cycle, fact: FoundFact, near: Iterable[MemoryRecord]
+) -> None:
     """Says of what the fact denies that it is no longer so; what it was stays in history."""
     words = texts(forming.language, "actions/memory_update")
     for target in near:
@@ -79,7 +80,7 @@ async def _take_back(forming: Forming, cycle: Cycle, fact: FoundFact, near: Iter
 
 
 def related(fact: FoundFact, near: Mapping[str, MemoryRecord], language: Language) -> Relation:
-    """What a fact is to the nearest memories: as the judge saw it, else by rules."""
+    """The relation of a fact to the nearest memories: as the judge saw it, else by rules."""
     if fact.same_as in near:
         return Relation("same", fact.same_as)
     if fact.replaces in near:
@@ -87,18 +88,18 @@ def related(fact: FoundFact, near: Mapping[str, MemoryRecord], language: Languag
     if fact.type != "text":
         return Relation("unrelated")
     known = [
-        Told(record.text, kind=record.kind, key=record.key, id=record.id)
+        Claim(record.text, kind=record.kind, key=record.key, id=record.id)
         for record in near.values()
         if record.type == "text" and record.source.speaker == fact.speaker
     ]
-    new = Told(fact.content, kind=fact.kind, key=fact.key, words=fact.words)
+    new = Claim(fact.content, kind=fact.kind, key=fact.key, words=fact.words)
     return relate(new, known, language)
 
 
-async def _same(
-    forming: Forming, cycle: Cycle, draft: MemoryDraft, target: MemoryRecord, *, broader: bool
+async def _reinforce_or_merge(
+    forming: FormationRun, cycle: Cycle, draft: MemoryDraft, target: MemoryRecord, *, broader: bool
 ) -> None:
-    """Reinforces what says it already; where the new wording says more, that one is kept and takes it in."""
+    """Reinforces the known memory; where the new wording says more, merges the known one into it."""
     if not broader:
         await forming.memory.reinforce(forming.user, target.id, cycle=cycle.id, said=cycle.message.at)
         return
@@ -113,10 +114,10 @@ async def _same(
         )
 
 
-async def _complete(
-    forming: Forming, cycle: Cycle, fact: FoundFact, own: MemoryRecord, near: Mapping[str, MemoryRecord]
+async def _finish_merge(
+    forming: FormationRun, cycle: Cycle, fact: FoundFact, own: MemoryRecord, near: Mapping[str, MemoryRecord]
 ) -> None:
-    """Makes up for the merge of a run that ended between keeping the new wording and merging the old one."""
+    """Finishes the merge of a run that ended between saving the new wording and merging the old one."""
     if own.content != fact.content:
         return
     others = {id: record for id, record in near.items() if record.source.cycle != cycle.id}
@@ -130,7 +131,7 @@ def _later(target: MemoryRecord, cycle: Cycle, said: datetime) -> bool:
     return target.source.cycle != cycle.id and said >= target.valid_from
 
 
-async def _nearest(forming: Forming, fact: FoundFact) -> list[MemoryRecord]:
+async def _nearest(forming: FormationRun, fact: FoundFact) -> list[MemoryRecord]:
     near = {record.id: record for record in await forming.find(fact.content, NEAREST)}
     named = [id for id in (fact.same_as, fact.replaces) if id is not None and id not in near]
     near |= {record.id: record for record in await forming.memory.active(forming.user, named)}

@@ -1,4 +1,4 @@
-"""What one run of formation carries from step to step: ids and small plain JSON."""
+"""The state of one run of formation, carried from step to step: ids and small plain JSON."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,7 +9,7 @@ Due = Literal["summarise", "compress", "embed"]
 
 
 class FormationInput(TypedDict):
-    """Which cycle is understood; empty: the user's oldest that waits."""
+    """The cycle to understand; empty: the user's oldest that waits."""
 
     cycle_id: Annotated[
         str,
@@ -32,12 +32,12 @@ class FormationState(FormationInput):
     """Why rules alone judge it (SM-2); None: it passed the funnel."""
     judgement: dict[str, Any] | None
     due: Due
-    """What the memory of the chat needs next."""
+    """The step that the conversation memory needs next."""
     done: bool
 
 
 class FormationOutput(TypedDict):
-    """What a caller gets back."""
+    """The output of a run."""
 
     cycle_id: str
     dropped: str | None

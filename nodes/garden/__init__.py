@@ -1,1 +1,1 @@
-"""The steps of the garden graph: upkeep of what is kept."""
+"""The steps of the garden graph: scheduled maintenance of a user's memories."""

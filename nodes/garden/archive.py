@@ -1,20 +1,20 @@
 """Decay: what has faded, expired or lies unused is archived; priorities follow use (HM-7, LM-11, LM-12)."""
 
-from thoughtcycle.memory.gardening import past_its_time, priority_by_use
-from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.memory.model import MemoryRecord
+from thoughtcycle.memory.rules import past_its_time, priority_by_use
+from thoughtcycle.nodes.garden.run import GardenRun, Log, garden_update
 from thoughtcycle.nodes.garden.state import GardenUpdate
-from thoughtcycle.nodes.garden.tending import Garden, Log, told
 
 
-async def archive(garden: Garden) -> GardenUpdate:
-    """Page by page, so that it takes no more memory than a page; nothing that is pinned moves."""
+async def archive(garden: GardenRun) -> GardenUpdate:
+    """Archives page by page, so that it takes no more memory than a page; nothing that is pinned moves."""
     aside, moved = Log("archive"), Log("prioritise")
-    async for page in garden.memory.pages(garden.user):
+    async for page in garden.memory.upkeep.pages(garden.user):
         await _tend(garden, page, aside, moved)
-    return told([aside, moved])
+    return garden_update([aside, moved])
 
 
-async def _tend(garden: Garden, page: list[MemoryRecord], aside: Log, moved: Log) -> None:
+async def _tend(garden: GardenRun, page: list[MemoryRecord], aside: Log, moved: Log) -> None:
     memory, user, now = garden.memory, garden.user, garden.now
     used = await memory.accesses(user, [record.id for record in page])
     gone: list[str] = []
@@ -30,8 +30,8 @@ async def _tend(garden: Garden, page: list[MemoryRecord], aside: Log, moved: Log
     if garden.dry:
         return
     if priorities:
-        await memory.prioritise(user, priorities, seen=page)
+        await memory.upkeep.prioritise(user, priorities, seen=page)
     if gone:
-        await memory.put_aside(
+        await memory.upkeep.put_aside(
             user, gone, lambda record: past_its_time(record, used.get(record.id), now) is not None, seen=page
         )

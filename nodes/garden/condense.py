@@ -1,14 +1,15 @@
 """Progressive summarisation: what is old, long and not used is said in fewer words (LM-11)."""
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
-from thoughtcycle.memory.gardening import last_use
-from thoughtcycle.memory.ledger import figures
-from thoughtcycle.memory.records import MemoryRecord
-from thoughtcycle.mind.language.shortening import shorten
+from thoughtcycle.errors import MemoryNotActive, MemoryUnknown
+from thoughtcycle.language.facts import shorten
+from thoughtcycle.memory.model import MemoryRecord
+from thoughtcycle.memory.rules import figures, last_use
+from thoughtcycle.nodes.garden.run import GardenRun, Log, garden_update
 from thoughtcycle.nodes.garden.state import GardenUpdate
-from thoughtcycle.nodes.garden.tending import Garden, Log, told, unless_gone
 
 OLD = timedelta(days=90)
 LONG, SHORT = 60, 40
@@ -17,10 +18,10 @@ MOST = 200
 """Memories condensed in one run: the next goes on."""
 
 
-async def condense(garden: Garden) -> GardenUpdate:
-    """Plain text only; numbers, dates, names and negations stay, and the journal keeps every word."""
+async def condense(garden: GardenRun) -> GardenUpdate:
+    """Shortens plain text; numbers, dates, names and negations stay, and the journal keeps every word."""
     log = Log("condense")
-    async for page in garden.memory.pages(garden.user):
+    async for page in garden.memory.upkeep.pages(garden.user):
         long = [record for record in page if _long(record)]
         used = await garden.memory.accesses(garden.user, [record.id for record in long]) if long else {}
         for record in long:
@@ -31,11 +32,11 @@ async def condense(garden: Garden) -> GardenUpdate:
                 continue
             log.add(record, "long", shorter)
             if not garden.dry:
-                with unless_gone():
-                    await garden.memory.condense(garden.user, record.id, shorter, was=record.text)
+                with suppress(MemoryNotActive, MemoryUnknown):  # between the look and the write
+                    await garden.memory.upkeep.condense(garden.user, record.id, shorter, was=record.text)
             if log.count >= MOST:
-                return told([log])
-    return told([log])
+                return garden_update([log])
+    return garden_update([log])
 
 
 def condensed(text: str) -> str | None:

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TypeAlias
 
-from thoughtcycle.memory.gardening import Sketches
-from thoughtcycle.memory.records import MemoryRecord
-from thoughtcycle.mind.language.detect import detect_language
-from thoughtcycle.mind.language.reconciling import Told, reconcile
+from thoughtcycle.language.facts import Claim, reconcile
+from thoughtcycle.language.parse import detect_language
+from thoughtcycle.memory.model import MemoryRecord
+from thoughtcycle.memory.rules import Sketches
+from thoughtcycle.nodes.garden.run import GardenRun, Log, garden_update
 from thoughtcycle.nodes.garden.state import GardenUpdate
-from thoughtcycle.nodes.garden.tending import Garden, Log, told
 from thoughtcycle.prompts.loader import Language
 
 TOGETHER = 250
@@ -22,19 +22,19 @@ Pair: TypeAlias = tuple[MemoryRecord, MemoryRecord]
 """The one to keep first, once that is decided."""
 
 
-async def merge(garden: Garden) -> GardenUpdate:
-    """Pairs are found by rare words that they share, and decided by rules, never by likeness alone."""
+async def merge(garden: GardenRun) -> GardenUpdate:
+    """Finds pairs by rare words that they share, and decides by rules, never by similarity alone."""
     sketches = Sketches()
-    async for page in garden.memory.pages(garden.user):
+    async for page in garden.memory.upkeep.pages(garden.user):
         await asyncio.to_thread(sketches.add, page)
     log = Log("merge")
     pairs, ended = sketches.pairs(), set[str]()
     while some := await asyncio.to_thread(lambda: list(islice(pairs, TOGETHER))):
         await _decide(garden, some, ended, log)
-    return told([log])
+    return garden_update([log])
 
 
-async def _decide(garden: Garden, pairs: list[tuple[str, str]], ended: set[str], log: Log) -> None:
+async def _decide(garden: GardenRun, pairs: list[tuple[str, str]], ended: set[str], log: Log) -> None:
     ids = list(dict.fromkeys(id for pair in pairs for id in pair))
     records = {record.id: record for record in await garden.memory.active(garden.user, ids)}
     both = [(records[one], records[other]) for one, other in pairs if one in records and other in records]
@@ -61,28 +61,28 @@ def apart(pairs: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
 
 
 def same(pairs: Iterable[Pair], language: Language) -> list[Pair]:
-    """Those of `pairs` that say the same, the one to keep first; pinned is kept before broader."""
+    """The `pairs` that say the same, the memory to keep first; pinned is kept before broader."""
     found = []
     for one, other in pairs:
         if one.source.speaker != other.source.speaker or (one.pinned and other.pinned):
             continue
         spoken = detect_language(one.text, language)
-        relation = reconcile(_told(one), [_told(other)], spoken)
+        relation = reconcile(_statement(one), [_statement(other)], spoken)
         if relation.relation == "same":
             first = one.pinned or (relation.broader == "fact" and not other.pinned)
             found.append((one, other) if first else (other, one))
     return found
 
 
-def _told(record: MemoryRecord) -> Told:
-    return Told(record.text, kind=record.kind, key=record.key, id=record.id)
+def _statement(record: MemoryRecord) -> Claim:
+    return Claim(record.text, kind=record.kind, key=record.key, id=record.id)
 
 
-async def _write(garden: Garden, pairs: Sequence[Pair]) -> None:
+async def _write(garden: GardenRun, pairs: Sequence[Pair]) -> None:
     """Merges pairs, those aside of which one went meanwhile, or says something else, or was pinned."""
     seen = {record.id: (record.content, record.pinned) for pair in pairs for record in pair}
 
     def still(*pair: MemoryRecord) -> bool:
         return all((now.content, now.pinned) == seen[now.id] for now in pair)
 
-    await garden.memory.merge_all(garden.user, {other.id: keep.id for keep, other in pairs}, still)
+    await garden.memory.upkeep.merge_all(garden.user, {other.id: keep.id for keep, other in pairs}, still)

@@ -1,4 +1,4 @@
-"""What one run of the garden carries from step to step: what was done, in plain JSON."""
+"""The state of one run of the garden, carried from step to step: the changes, in plain JSON."""
 
 import operator
 from typing import Annotated, Any, Literal
@@ -19,11 +19,11 @@ class Chore(TypedDict):
     content: str
     """The memory, shortened."""
     into: str
-    """What it becomes: the memory that takes it in, the shorter text, the new priority."""
+    """The result: the memory that takes it in, the shorter text, the new priority."""
 
 
 class GardenInput(TypedDict):
-    """What a caller sends."""
+    """The input of a run."""
 
     dry_run: Annotated[
         bool,
@@ -44,7 +44,7 @@ class GardenState(GardenInput):
 
 
 class GardenOutput(TypedDict):
-    """What a caller gets back."""
+    """The output of a run."""
 
     chores: list[Chore]
     counts: dict[str, int]

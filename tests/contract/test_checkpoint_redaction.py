@@ -17,12 +17,13 @@ from langgraph.checkpoint.conformance.test_utils import (
 from support.databases import database_url as database_url  # the fixture
 from support.memories import START, record
 from support.talking import Saver, say, talk, thread, words
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-from thoughtcycle.graph.erasing import threads_of
-from thoughtcycle.memory.erasure import trace
-from thoughtcycle.memory.masking import HIDDEN, NOTHING, Mask
-from thoughtcycle.memory.records import Source
-from thoughtcycle.nodes.redaction import redacted_state
+from thoughtcycle.checkpoints.erasure import threads_of
+from thoughtcycle.checkpoints.factory import open_checkpointer
+from thoughtcycle.memory.model.records import Source
+from thoughtcycle.memory.redaction.fingerprint import trace
+from thoughtcycle.memory.redaction.redactor import NOTHING, Mask
+from thoughtcycle.memory.text.spans import HIDDEN
+from thoughtcycle.nodes.base.redaction import redacted_state
 
 GONE = record(content="Nome: Pedro", source=Source(words="Meu nome é Pedro"))
 MASK = Mask((trace(GONE, until=START),))

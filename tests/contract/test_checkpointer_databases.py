@@ -21,15 +21,15 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from support.mongo import with_database
 from support.talking import Saver, say, stored, talk, thread, words
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
-from thoughtcycle.graph.checkpoints.sqlite import DELETE, SqliteSaver
-from thoughtcycle.graph.checkpoints.sqlite_connection import AT_ONCE, Connection, together
-from thoughtcycle.prompts.errors import InputRefused, StorageFailed
+from thoughtcycle.checkpoints.factory import open_checkpointer
+from thoughtcycle.checkpoints.mongodb import MongoSaver
+from thoughtcycle.checkpoints.sqlite import DELETE, SqliteSaver
+from thoughtcycle.checkpoints.sqlite_connection import AT_ONCE, Connection, together
+from thoughtcycle.errors import InputRefused, StorageFailed
 
 _WRITER = """
 import asyncio, sys
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.checkpoints.factory import open_checkpointer
 from langgraph.checkpoint.conformance.test_utils import (
     generate_checkpoint, generate_config, generate_metadata
 )

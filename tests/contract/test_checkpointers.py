@@ -22,9 +22,9 @@ from langgraph.graph.message import add_messages
 
 from support.blocking import no_blocking
 from support.talking import Saver, State, say, stored, talk, thread, words
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
-from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
+from thoughtcycle.checkpoints.factory import open_checkpointer
+from thoughtcycle.checkpoints.mongodb import MongoSaver
+from thoughtcycle.checkpoints.sqlite import SqliteSaver
 
 
 @pytest.fixture(params=["sqlite", "mongodb"])

@@ -6,20 +6,20 @@ import pytest
 
 from support.channel_conformance import ChannelConformance
 from support.databases import new_database
+from support.document_conformance import DocumentConformance
 from support.file_conformance import FileConformance
 from support.item_conformance import ItemConformance
-from support.sheet_conformance import SheetConformance
 from support.storage_conformance import StorageConformance
 from support.transcript_conformance import TranscriptConformance
 from support.whole_user_conformance import WholeUserConformance
-from thoughtcycle.memory.storage.mongo import MongoStorage
+from thoughtcycle.memory.storage.mongo.storage import MongoStorage
 
 
 class TestMongoStorage(
     StorageConformance,
     TranscriptConformance,
     WholeUserConformance,
-    SheetConformance,
+    DocumentConformance,
     FileConformance,
     ChannelConformance,
     ItemConformance,

@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 
 from support.channel_conformance import ChannelConformance
+from support.document_conformance import DocumentConformance
 from support.file_conformance import FileConformance
 from support.item_conformance import ItemConformance
-from support.sheet_conformance import SheetConformance
 from support.storage_conformance import StorageConformance
 from support.transcript_conformance import TranscriptConformance
 from support.whole_user_conformance import WholeUserConformance
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
+from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 
 
 class TestSqliteStorage(
     StorageConformance,
     TranscriptConformance,
     WholeUserConformance,
-    SheetConformance,
+    DocumentConformance,
     FileConformance,
     ChannelConformance,
     ItemConformance,

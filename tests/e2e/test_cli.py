@@ -18,7 +18,7 @@ from support.command import CLEAN, PYTHON, refused, run
 from support.dialogue import HEAVY, TALK, environment
 from support.fake_openai import FakeOpenAI, Reply, Status
 from thoughtcycle.cli.main import app
-from thoughtcycle.cli.options import one_line, printable, put_json
+from thoughtcycle.cli.options import one_line, print_json, printable
 from thoughtcycle.memory.storage.url import parse_url
 
 
@@ -124,7 +124,7 @@ def test_a_terminal_that_lacks_letters_and_streams_that_are_closed(tmp_path: Pat
 def test_nothing_reaches_the_terminal_that_it_would_obey(capsys: pytest.CaptureFixture[str]) -> None:
     assert one_line("a\x1b[31mb\r\nR$\u00a05\x9b2J \u202e👩\u200d👧") == "a[31mb R$ 52J 👩\u200d👧"
     assert printable("R$\u00a05\n") == "R$\u00a05\n"
-    put_json({"content": "\x1b[31m \x9b2J ç"})
+    print_json({"content": "\x1b[31m \x9b2J ç"})
     out = capsys.readouterr().out
     assert "\x1b" not in out and "\x9b" not in out and json.loads(out) == {"content": "\x1b[31m \x9b2J ç"}
 

@@ -9,7 +9,7 @@ import pytest
 from support.command import refused, run
 from support.memories import START
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 
 
 @pytest.fixture(scope="module")

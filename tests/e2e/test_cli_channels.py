@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from support.command import refused, run
-from thoughtcycle.graph.auth_settings import digest_of
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.runtime.auth_settings import digest_of
 
 EN = {"THOUGHTCYCLE_LANGUAGE": "en"}
 

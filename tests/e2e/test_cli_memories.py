@@ -10,7 +10,7 @@ import pytest
 from support.command import refused, run
 from support.memories import START
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, Op, Source
+from thoughtcycle.memory.model.records import MemoryDraft, Op, Source
 from thoughtcycle.prompts.loader import LANGUAGES, texts
 
 

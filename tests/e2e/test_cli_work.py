@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 
 from support import command
-from support.memories import Clock, WordEmbedder
-from thoughtcycle.memory import spaces
-from thoughtcycle.memory.jobs import new_job
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import CycleMessage, MemoryDraft, utc_now
+from thoughtcycle.memory.model.job import new_job
+from thoughtcycle.memory.model.records import CycleMessage, utc_now
 
 PYTHON = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
 CLEAN = {
@@ -79,12 +77,12 @@ def test_once_understands_what_was_said(tmp_path: Path, said: str, learned: str)
 
     async def fill() -> None:
         async with Memory.open(f"sqlite:///{path}", embeddings=None) as memory:
-            cycle = await memory.open_cycle("ana", "t", message, parent=None, channel="test")
-            await memory.close_cycle("ana", cycle.id, execution="1", messages=[reply], steps=[])
+            cycle = await memory.transcript.open_cycle("ana", "t", message, parent=None, channel="test")
+            await memory.transcript.close_cycle("ana", cycle.id, execution="1", messages=[reply], steps=[])
 
     async def told() -> list[str]:
         async with Memory.open(f"sqlite:///{path}", embeddings=None) as memory:
-            assert await memory.pending_cycles("ana", limit=9) == []
+            assert await memory.conversations.pending_cycles("ana", limit=9) == []
             return [record.text for record in await memory.list("ana")]
 
     asyncio.run(fill())
@@ -93,29 +91,6 @@ def test_once_understands_what_was_said(tmp_path: Path, said: str, learned: str)
     jobs = [json.loads(line) for line in done.stdout.splitlines()]
     assert {"form", "garden"} <= {job["kind"] for job in jobs if job["outcome"] == "done"}
     assert any(learned in text for text in asyncio.run(told()))
-
-
-@pytest.mark.spec("BY-9")
-def test_the_worker_erases_what_was_deleted_from_snapshots_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, folder = tmp_path / "m.db", tmp_path / "snapshots"
-    monkeypatch.setattr(spaces, "WORTH", 10)
-
-    async def fill() -> None:
-        long_ago = Clock()
-        async with Memory.open(
-            f"sqlite:///{path}", embeddings=WordEmbedder(), clock=long_ago, snapshots=folder
-        ) as memory:
-            drafts = [MemoryDraft(content=f"adora quimera{number}") for number in range(20)]
-            saved = await memory.save("ana", drafts)
-            assert await memory.search("ana", "quimera7")
-            await memory.hide("ana", [saved[7].record.id])
-
-    asyncio.run(fill())
-    (snapshot,) = folder.iterdir()
-    assert run(path, "worker", "--once", THOUGHTCYCLE_SNAPSHOTS=str(folder)).returncode == 0
-    assert not snapshot.exists()
 
 
 def test_dead_letters_are_shown_and_retried(path: Path) -> None:

@@ -19,9 +19,9 @@ from support.dev_talk import ASSISTANT, BEGUN, SLOW, Server, Talk, answers, cut,
 from support.dialogue import HEAVY, TALK, TURNS, environment, watch
 from support.fake_openai import FakeOpenAI
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.owners import item_space
-from thoughtcycle.memory.records import CycleMessage, MemoryDraft, utc_now
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.memory.model.namespace import item_space
+from thoughtcycle.memory.model.records import CycleMessage, MemoryDraft, utc_now
+from thoughtcycle.nodes.base.context import Context
 
 LONGEST = 1_000_000
 
@@ -150,8 +150,8 @@ async def test_formation_and_garden_run_through_the_sdk(server: Server, client: 
     said = CycleMessage(id="m1", role="user", text="Oi, tudo bem?", at=at)
     reply = CycleMessage(id="m2", role="assistant", text="Tudo!", at=at)
     async with Memory.open(server.db, embeddings=None) as memory:
-        cycle = await memory.open_cycle("gil", "chat-of-gil", said, parent=None, channel="test")
-        await memory.close_cycle("gil", cycle.id, execution="1", messages=[reply], steps=[])
+        cycle = await memory.transcript.open_cycle("gil", "chat-of-gil", said, parent=None, channel="test")
+        await memory.transcript.close_cycle("gil", cycle.id, execution="1", messages=[reply], steps=[])
         felt = MemoryDraft(content="ansioso com prazos", kind="emo", said=at - timedelta(days=90))
         await memory.save("gil", [felt])
     who = {"user_id": "gil"}

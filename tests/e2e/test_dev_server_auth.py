@@ -14,8 +14,8 @@ import pytest
 
 from support.callers import AUDIENCE, ISSUER, KEYS, SECRET, auth, token, unsigned
 from support.dev_server import dev_server
-from thoughtcycle.graph.auth_settings import digest_of, new_key
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.runtime.auth_settings import digest_of, new_key
 
 BUSY = new_key()
 THREAD, RUN, CRON = "{thread}", "{run}", "{cron}"

@@ -79,7 +79,7 @@ async def test_stopped_killed_and_begun_again(start: Start, tmp_path: Path, fake
             await asyncio.to_thread(running.process.wait, 60)
         assert not any("palavra9" in "".join(come) for come in (theirs, ours))
     async with Memory.open(db, embeddings=None) as memory:
-        (left,) = await memory._storage.open_cycles(user="ana", chat=thread)
+        (left,) = await memory.core.storage.transcript.open_cycles(user="ana", chat=thread)
         assert "palavra0 palavra1" in str(left)
         (cycle,) = await memory.conversation("rui", "c")
         assert cycle.variants[-1].cut and cycle.replies[-1].text.startswith("palavra0 palavra1")

@@ -10,10 +10,10 @@ import pytest
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
 from support.leaping import PATIENCE
+from thoughtcycle.errors import StorageLocked
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.memory.model.records import MemoryDraft
+from thoughtcycle.nodes.base.limits import Limits
 
 HEAVY, TALK = "heavy", "talk"
 THEN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -135,12 +135,12 @@ async def test_an_index_that_takes_long_is_ready_for_a_later_turn(
 ) -> None:
     async with lab(tmp_path) as cycle:
         await heard(cycle.memory, "trabalho", "O projeto usa banco Postgres")
-        found = await cycle.memory.recollect(
+        found = await cycle.memory.recall.recollect(
             "ana", "banco do projeto", "x", memories=5, messages=9, patience=0.0
         )
         assert list(found.messages) == []
-        await cycle.memory.stop_warming()
-        found = await cycle.memory.recollect(
+        await cycle.memory.recall.stop_warming()
+        found = await cycle.memory.recall.recollect(
             "ana", "banco do projeto", "trabalho", memories=5, messages=9, patience=0.0
         )
         assert [hit.text for hit in found.messages][:1] == ["O projeto usa banco Postgres"]
@@ -153,10 +153,10 @@ async def test_a_database_that_is_away_while_the_index_is_made_harms_no_turn(
         await heard(cycle.memory, "trabalho", "O projeto usa banco Postgres")
 
         async def away(*_: object, **__: object) -> None:
-            raise StorageFailed("storage_locked", path="x")
+            raise StorageLocked("x")
 
-        monkeypatch.setattr(cycle.memory._storage, "cycle_feed", away)
-        found = await cycle.memory.recollect("ana", "banco", "trabalho", memories=5, messages=9)
+        monkeypatch.setattr(cycle.memory.core.storage.transcript, "cycle_feed", away)
+        found = await cycle.memory.recall.recollect("ana", "banco", "trabalho", memories=5, messages=9)
         assert list(found.messages) == []
 
 

@@ -11,14 +11,14 @@ from langchain_core.runnables import ConfigurableFieldSpec
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from support.scripted_model import ScriptedModel, calls
-from thoughtcycle.graph.upkeep import create_worker
+from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.integrations.chat_history import ThoughtCycleChatHistory
-from thoughtcycle.integrations.reaching import Given, in_background
+from thoughtcycle.integrations.loop_bridge import MemoryHandle, in_background
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.services import Services
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import create_worker
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def shown(messages: list[BaseMessage]) -> str:
     return " ".join(f"{'u' if each.type == 'human' else 'a'}:{each.text}" for each in messages)
 
 
-def chain_of(memory: Given, model: ScriptedModel) -> Any:
+def chain_of(memory: MemoryHandle, model: ScriptedModel) -> Any:
     prompt = ChatPromptTemplate([MessagesPlaceholder("history"), ("human", "{question}")])
     return RunnableWithMessageHistory(
         prompt | model,  # type: ignore[arg-type]

@@ -11,13 +11,14 @@ import pytest
 from support.background import Background
 from support.fake_openai import FakeOpenAI, Hang, Reply
 from support.graphs import Lab, lab
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.formatted import as_object, as_text
-from thoughtcycle.memory.formed import ConversationMemory
+from thoughtcycle.memory.conversation.loading import dumped
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Preserved
-from thoughtcycle.memory.volume import Volume, count_words, reply_text
-from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.memory.model.conversation import ConversationMemory
+from thoughtcycle.memory.model.records import Preserved
+from thoughtcycle.memory.rules.rendering import as_object, as_text
+from thoughtcycle.memory.rules.word_budget import Volume, count_words, reply_text
+from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.prompts.loader import Language
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -66,7 +67,7 @@ def opened(tmp_path: Path, fake_openai: FakeOpenAI, mind: str, clock: "Clock") -
         server = fake_openai if mind == "model" else None
         async with lab(tmp_path, server, limits=limits, clock=clock) as opened:
             yield opened
-            assert not sound or await problems(opened.memory._storage, "ana") == []
+            assert not sound or await problems(opened.memory.core.storage, "ana") == []
 
     return open_lab
 
@@ -317,23 +318,21 @@ async def test_a_wrong_word_count_is_put_right_when_it_is_loaded(opened: Opened,
         await heard(product.memory, *SAID[language])
         await product.understand("form")
         right = await product.memory.conversation_memory("ana", "t")
-        wrong = json.loads(right.model_dump_json()) | {
-            "total_word_count": 9_999,
-            "revision": right.revision + 1,
-        }
-        wrong["old_memory"][0]["summary_word_count"] = 777
-        storage, name = product.memory._storage, ("conversation", "t")
-        put = await storage.put_sheet("ana", name, json.dumps(wrong), before=right.revision, at=MARCH)
-        assert put, "the sheet was edited by hand"
+        first = right.old_memory[0].model_copy(update={"summary_word_count": 777})
+        changes = {"total_word_count": 9_999, "old_memory": (first, *right.old_memory[1:])}
+        text, rows = dumped(right.model_copy(update=changes), right.revision + 1)
+        storage, name = product.memory.core.storage, ("conversation", "t")
+        put = await storage.documents.put("ana", name, text, before=right.revision, at=MARCH, entries=rows)
+        assert put, "the document was edited by hand"
         assert (await product.memory.conversation_memory("ana", "t")).model_dump(
             exclude={"revision"}
         ) == right.model_dump(exclude={"revision"})
     async with opened() as product:
         await heard(product.memory, "Bom dia", since=MARCH + timedelta(days=1))
         await product.understand("form")
-        (sheet,) = await product.memory._storage.sheets("ana", [("conversation", "t")])
-        stored = json.loads(sheet.document or "")
-        assert stored["total_word_count"] < 500
-        assert [one["summary_word_count"] for one in stored["old_memory"]] == [
-            count_words(one["summary"]) for one in stored["old_memory"]
+        (found,) = await product.memory.core.storage.documents.find("ana", [("conversation", "t")])
+        assert json.loads(found.document or "")["total_word_count"] < 500
+        stored = [json.loads(one) for one in found.entries["old_memory"]]
+        assert [one["summary_word_count"] for one in stored] == [
+            count_words(one["summary"]) for one in stored
         ]

@@ -13,11 +13,11 @@ from support.dialogue import HEAVY, REASON, TALK
 from support.fake_openai import FakeOpenAI, Hang, Reply, Status
 from support.graphs import Lab, lab, replies
 from support.memories import pragma
-from thoughtcycle.memory.records import Cycle
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.state import State
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.model.records import Cycle
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.state import State
 
 
 async def told(cycle: Lab, thread: str = "t", user: str = "ana") -> list[Cycle]:
@@ -97,7 +97,7 @@ async def test_a_stopped_reply_is_kept_as_far_as_it_was_said(tmp_path: Path, fak
         listening.cancel()
         with pytest.raises(asyncio.CancelledError):
             await listening
-        (left,) = await cycle.memory._storage.open_cycles(user="ana", chat="t")
+        (left,) = await cycle.memory.core.storage.transcript.open_cycles(user="ana", chat="t")
         assert [(step["status"], text.text) for _, step, text in left.progress if text] == [
             ("cut", "um dois três")
         ]

@@ -14,10 +14,10 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from support.dialogue import HEAVY, REASON, TALK
 from support.fake_openai import FakeOpenAI, Reply
 from support.graphs import Lab, lab, replies
+from thoughtcycle.errors import NotAllowed
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, builder, compile_cycle, create_thought_cycle
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.services import Services
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.services import Services
 
 HERE: dict[str, Any] = {"configurable": {"thread_id": "t"}}
 

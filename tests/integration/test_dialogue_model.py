@@ -13,8 +13,8 @@ from support.dialogue import HEAVY, REASON, TALK, TURNS, watch
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
 from thoughtcycle.graph.thought_cycle import create_thought_cycle
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.envelope import of_message
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.envelope import of_message
 
 
 async def ids(lab: Lab) -> dict[str, str]:

@@ -12,14 +12,14 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Durability
 
 from support.talking import Saver
+from thoughtcycle.checkpoints.factory import open_checkpointer
+from thoughtcycle.errors import NotAllowed
 from thoughtcycle.graph import create_thought_cycle
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-from thoughtcycle.graph.forgetting import delete_chat, forget_user
 from thoughtcycle.graph.thought_cycle import ThoughtCycle
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.runtime.forgetting import delete_chat, forget_user
 
 
 class Embedded(NamedTuple):

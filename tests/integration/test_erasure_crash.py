@@ -11,9 +11,9 @@ from support.child import ENVIRONMENT
 from support.databases import new_database
 from support.killed_eraser import KEY, fill
 from support.memories import Clock, WordEmbedder
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.storage import mongo_ledger
+from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger
 
 
 def runs_of(url: str, stride: int) -> range:
@@ -28,11 +28,11 @@ def runs_of(url: str, stride: int) -> range:
 async def survived(url: str, victim: int) -> bool:
     """Whether the erasure took place; either way all is whole."""
     async with Memory.open(url, embeddings=WordEmbedder(), clock=Clock()) as memory:
-        assert await problems(memory._storage, "ana") == [], victim
+        assert await problems(memory.core.storage, "ana") == [], victim
         names = [record for record in await memory.list("ana") if record.key == KEY]
         said = repr(await memory.conversation("ana", "chat"))
         receipts = await memory.erase_due(timedelta(days=1))
-        assert await problems(memory._storage, "ana") == [], victim
+        assert await problems(memory.core.storage, "ana") == [], victim
         assert [record.content for record in await memory.list("ana") if record.key != KEY] == [
             "Mora em Recife"
         ]

@@ -9,8 +9,8 @@ import pytest
 from support.dialogue import HEAVY, REASON, TALK
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
-from thoughtcycle.graph.erasing import bound
-from thoughtcycle.memory.masking import HIDDEN
+from thoughtcycle.checkpoints.erasure import bound
+from thoughtcycle.memory.text.spans import HIDDEN
 
 
 async def state_of(lab: Lab, thread: str = "t") -> str:
@@ -76,11 +76,11 @@ async def test_what_is_erased_for_good_is_nowhere_after_the_turn(
         await talk.answer(asked, thread="another")
         assert answer in await talk.answer(forget)
         assert "Pedro" not in await state_of(talk)
-        receipt = await talk.memory.finish_erasing("ana")
+        receipt = await talk.memory.erasure.finish_erasing("ana")
         assert receipt is not None
         assert (receipt.memories, receipt.left) == (1, ())
         assert receipt.elsewhere > 0
-        assert await talk.memory.finish_erasing("ana") is None
+        assert await talk.memory.erasure.finish_erasing("ana") is None
         assert await talk.memory.prove_erased("ana", ["Pedro"]) == []
         for thread in ("t", "another"):
             assert "Pedro" not in await history_of(talk, thread)
@@ -98,7 +98,7 @@ async def test_a_sqlite_file_holds_nothing_after_an_erasure_in_a_conversation(tm
         await talk.say("Meu nome é Zoroastro e moro em Natal.")
         await talk.answer("Qual é meu nome?")
         await talk.say("Apague definitivamente meu nome.")
-        await talk.memory.finish_erasing("ana")
+        await talk.memory.erasure.finish_erasing("ana")
     assert not [file.name for file in tmp_path.iterdir() if b"oroastro" in file.read_bytes().lower()]
 
 
@@ -107,15 +107,15 @@ async def test_nothing_is_emptied_while_the_deleting_turn_runs(tmp_path: Path) -
     async with lab(tmp_path) as talk:
         await talk.say("Meu nome é Pedro.")
         (record,) = await talk.memory.list("ana")
-        cycle = await talk.memory.open_cycle(
+        cycle = await talk.memory.transcript.open_cycle(
             "ana", "t", (await talk.memory.conversation("ana", "t"))[0].message, parent="x", channel="cli"
         )
         assert (await talk.memory.erase("ana", [record.id], cycle=cycle.id)).memories == 0
         assert await talk.memory.erase_due(timedelta(0), user="ana") != []
         assert (await talk.memory.get("ana", record.id)) is not None
         assert await talk.memory.list("ana") == []
-        await talk.memory.close_cycle("ana", cycle.id, execution="e", messages=[], steps=[])
-        receipt = await talk.memory.finish_erasing("ana")
+        await talk.memory.transcript.close_cycle("ana", cycle.id, execution="e", messages=[], steps=[])
+        receipt = await talk.memory.erasure.finish_erasing("ana")
         assert receipt is not None and receipt.memories == 1
 
 
@@ -134,7 +134,7 @@ async def test_a_model_erases_for_good_only_what_the_user_said_so_of(
         fake_openai.say(json.dumps({"ids": [record.id], "final": True}), model=REASON)
         fake_openai.say("Apaguei.", "Feito.", model=TALK)
         await talk.say(message)
-        final = await talk.memory.finish_erasing("ana")
+        final = await talk.memory.erasure.finish_erasing("ana")
         assert (final is not None) is ("para sempre" in message)
         kept = await talk.memory.get("ana", record.id)
         assert kept is not None

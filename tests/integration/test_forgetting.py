@@ -2,12 +2,12 @@
 
 import pytest
 
+from thoughtcycle.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph import create_thought_cycle
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-from thoughtcycle.graph.forgetting import forget_user
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.runtime.forgetting import forget_user
 
 
 @pytest.mark.spec("BY-4")

@@ -9,18 +9,19 @@ import pytest
 
 from support.databases import new_database
 from support.memories import WordEmbedder
+from thoughtcycle.errors import NotAllowed, StorageFailed, StorageLocked
 from thoughtcycle.graph.formation import create_formation
-from thoughtcycle.graph.upkeep import create_worker
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.formed import ConversationMemory
+from thoughtcycle.memory.conversation.loading import HOT
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.model.conversation import ConversationMemory
+from thoughtcycle.memory.model.records import Cycle
 from thoughtcycle.memory.unlearning import unlearn
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.formation.age import reached
-from thoughtcycle.nodes.services import Services
-from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.nodes.formation.roll_window import live_until
+from thoughtcycle.runtime.upkeep import create_worker
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -32,7 +33,7 @@ async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         url = new_database(request.getfixturevalue("mongodb_url"))
     async with Memory.open(url, embeddings=WordEmbedder()) as opened:
         yield opened
-        assert await problems(opened._storage, "ana") == []
+        assert await problems(opened.core.storage, "ana") == []
 
 
 async def tell(memory: Memory, *said: str, chat: str = "c", since: int = 0) -> list[Cycle]:
@@ -111,7 +112,7 @@ async def test_forming_again_changes_nothing(memory: Memory) -> None:
     await form(memory)
     before = await state(memory)
     for cycle in cycles:
-        await memory.form_cycle(
+        await memory.conversations.form_cycle(
             "ana", cycle.id, judgement=None, marks=(), formation="pending", expected=cycle
         )
     await form(memory)
@@ -127,7 +128,7 @@ async def test_a_run_that_ended_before_it_merged_is_made_up_for(
     await graph.ainvoke({"cycle_id": first.id}, context=Context(user_id="ana"))
 
     async def ended(*args: object, **options: object) -> None:
-        raise StorageFailed("storage_locked", place="m.db")
+        raise StorageLocked("m.db")
 
     with monkeypatch.context() as patch:
         patch.setattr(memory, "merge", ended)
@@ -148,7 +149,7 @@ async def test_what_was_deleted_is_not_learned_again(memory: Memory) -> None:
     await form(memory)
     (home,) = [record for record in await memory.list("ana") if "Recife" in record.text]
     await memory.hide("ana", [home.id])
-    await memory.form_cycle(
+    await memory.conversations.form_cycle(
         "ana", cycles[0].id, judgement=None, marks=(), formation="pending", expected=(await reread(memory))[0]
     )
     await form(memory)
@@ -168,7 +169,7 @@ async def test_what_is_taken_back_is_no_longer_so_and_stays_in_history(memory: M
     assert [former.content for former in await memory.versions("ana", diet.id)] == ["Vegetariano"]
     rows = len(await memory.history("ana", diet.id))
     for cycle in await reread(memory):
-        await memory.form_cycle(
+        await memory.conversations.form_cycle(
             "ana", cycle.id, judgement=None, marks=(), formation="pending", expected=cycle
         )
     await form(memory)
@@ -179,8 +180,8 @@ async def test_what_is_taken_back_is_no_longer_so_and_stays_in_history(memory: M
 async def test_what_was_said_is_found_by_meaning_once_it_is_understood(memory: Memory) -> None:
     await tell(memory, "o gato dorme na varanda", "a bicicleta está quebrada")
     await form(memory)
-    assert await memory.embed_messages("ana") is None
-    hits = await memory.recollect("ana", "gato varanda", "c", memories=0, messages=3)
+    assert await memory.recall.embed_messages("ana") is None
+    hits = await memory.recall.recollect("ana", "gato varanda", "c", memories=0, messages=3)
     assert hits.messages[0].text == "o gato dorme na varanda"
 
 
@@ -238,27 +239,27 @@ async def test_behind_a_known_chat_only_its_end_is_read(
     first = await tell(memory, *said * 3)
     await form(memory)
     whole: list[str] = []
-    read, put = memory._storage.links, memory._storage.put_sheet
+    read, put = memory.core.storage.transcript.links, memory.core.storage.documents.put
 
     async def watched(user: str, chat: str) -> dict[str, str | None]:
         whole.append(chat)
         return await read(user, chat)
 
-    annexes: list[str | None] = []
+    parts: set[str] = set()
 
-    async def stored(*args: Any, annex: str | None = None, **kwargs: Any) -> bool:
-        annexes.append(annex)
-        return await put(*args, annex=annex, **kwargs)
+    async def stored(*args: Any, entries: Any, **kwargs: Any) -> bool:
+        parts.update(entries)
+        return await put(*args, entries=entries, **kwargs)
 
-    monkeypatch.setattr(memory._storage, "links", watched)
-    monkeypatch.setattr(memory._storage, "put_sheet", stored)
+    monkeypatch.setattr(memory.core.storage.transcript, "links", watched)
+    monkeypatch.setattr(memory.core.storage.documents, "put", stored)
     for place in range(3):
         await tell(memory, f"agora moro em Natal {place}", since=6 + place)
         await form(memory)
     known = await memory.conversation_memory("ana", "c")
     assert (whole, known.total_cycles, len(known.old_memory)) == ([], 9, 7)
-    assert annexes and set(annexes) == {None}, "what grows with the chat is left as it is"
-    await unlearn(memory, "ana", (await memory.cycles("ana", [first[1].id]))[0], "nada")
+    assert parts == {*HOT}, "what grows with the chat is left as it is"
+    await unlearn(memory, "ana", (await memory.transcript.cycles("ana", [first[1].id]))[0], "nada")
     whole.clear()
     await tell(memory, "prefiro chá", "prefiro café", since=9)
     await form(memory)
@@ -284,4 +285,4 @@ def test_the_live_branch_counts_as_far_as_formation_has_come(
     known = ConversationMemory(
         chat_id="c", user_id="ana", head=head, revision=revision, created_at=START, updated_at=START
     )
-    assert list(reached(known, list("abcde"), cycle)) == list(expected)
+    assert list(live_until(known, list("abcde"), cycle)) == list(expected)

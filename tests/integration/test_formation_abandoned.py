@@ -14,16 +14,16 @@ from support.beside import Beside
 from support.databases import new_database
 from support.memories import WordEmbedder
 from thoughtcycle.graph.formation import create_formation
-from thoughtcycle.graph.upkeep import FORM, kinds, put_forming
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.erasing import GRACE
+from thoughtcycle.memory.core.worker import Worker
+from thoughtcycle.memory.erasure.service import GRACE
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle, CycleMessage
-from thoughtcycle.memory.storage import mongo_ledger
-from thoughtcycle.memory.worker import Worker
+from thoughtcycle.memory.model.records import Cycle, CycleMessage
+from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import FORM, enqueue_formation, job_kinds
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 SAID = (
@@ -49,13 +49,17 @@ def message(text: str, place: int, role: str = "user") -> CycleMessage:
 
 async def say(memory: Memory, text: str, place: int, parent: str | None, reply: str, run: str = "") -> Cycle:
     """A turn as the thought cycle keeps it."""
-    cycle = await memory.open_cycle("ana", "c", message(text, place), parent=parent, channel="test")
+    cycle = await memory.transcript.open_cycle(
+        "ana", "c", message(text, place), parent=parent, channel="test"
+    )
     return await answer(memory, cycle, place, reply, run)
 
 
 async def answer(memory: Memory, cycle: Cycle, place: int, reply: str, run: str = "") -> Cycle:
     said = [message(reply, place, "assistant")]
-    closed = await memory.close_cycle("ana", cycle.id, execution=f"{run}{place}", messages=said, steps=[])
+    closed = await memory.transcript.close_cycle(
+        "ana", cycle.id, execution=f"{run}{place}", messages=said, steps=[]
+    )
     assert closed is not None
     return closed
 
@@ -130,9 +134,9 @@ async def understood(url: str, act: Act, victim: int) -> tuple[str, dict[str, An
             await act(other, cycles)
         for _ in range(2):
             told += await drained(memory, now)
-        assert await problems(memory._storage, "ana") == [], victim
+        assert await problems(memory.core.storage, "ana") == [], victim
         assert await memory.queue.listing(["ana", ""]) == [], victim
-        assert await memory.pending_cycles("ana", limit=9) == [], victim
+        assert await memory.conversations.pending_cycles("ana", limit=9) == [], victim
         if act is regenerate and victim and write:
             assert "storage_conflict" in told, (victim, write)
         return beside.name, await checked(memory, act, victim)
@@ -144,10 +148,10 @@ async def drained(memory: Memory, now: list[datetime]) -> list[str]:
     services = Services(memory, RuleMind(), clock=lambda: now[0])
     await Worker(
         memory.queue,
-        {FORM: kinds(services, GRACE)[FORM]},
+        {FORM: job_kinds(services, GRACE)[FORM]},
         slots=1,
         told=lambda job, outcome: told.append(outcome),
-        look=lambda: put_forming(memory),
+        look=lambda: enqueue_formation(memory),
     ).drain()
     now[0] += timedelta(minutes=2)
     return told

@@ -14,12 +14,12 @@ from support.background import Background
 from support.fake_openai import FakeOpenAI
 from support.graphs import lab
 from support.memories import WordEmbedder
-from thoughtcycle.graph.upkeep import FORM, create_worker, put_forming
-from thoughtcycle.memory.doctor import problems, repair
+from thoughtcycle.memory.maintenance.doctor import problems, repair
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.model.records import Cycle
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import FORM, create_worker, enqueue_formation
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 TOLD = "Sou vegetariano e quero economizar R$ 5.000 até junho"
@@ -89,7 +89,7 @@ ODD = (
     "👍🏽🎉",
     "﷽",
     "-",
-    "a\u0000b c",
+    "a\u0001b c",
     "\u202eabc def ghi",
     "??? !!!",
 )
@@ -138,15 +138,15 @@ async def test_a_clock_that_jumps_back_loses_nothing(tmp_path: Path) -> None:
         await create_worker(Services(memory, RuleMind(), clock=lambda: now[0])).drain()
         assert {record.text for record in await memory.list("ana")} == {"Mora em Natal", "Gosta de jazz"}
         chat = await memory.conversation_memory("ana", "c")
-        assert chat.total_cycles == 3 and await memory.pending_cycles("ana", limit=9) == []
-        assert await problems(memory._storage, "ana") == []
+        assert chat.total_cycles == 3 and await memory.conversations.pending_cycles("ana", limit=9) == []
+        assert await problems(memory.core.storage, "ana") == []
 
 
 def edited(path: Path, change: Any) -> None:
-    """Edits the sheet of the chat by hand."""
+    """Edits the document of the chat by hand."""
     with sqlite3.connect(path) as db:
-        ((text,),) = db.execute("SELECT document FROM sheets WHERE kind = 'conversation'").fetchall()
-        db.execute("UPDATE sheets SET document = ? WHERE kind = 'conversation'", (change(text),))
+        ((text,),) = db.execute("SELECT document FROM documents WHERE kind = 'conversation'").fetchall()
+        db.execute("UPDATE documents SET document = ? WHERE kind = 'conversation'", (change(text),))
     db.close()
 
 
@@ -183,10 +183,10 @@ async def test_a_sheet_edited_by_hand_stops_nothing(tmp_path: Path, change: Any,
             now[0] += timedelta(minutes=15)
         assert "Nome: Ana" in {record.text for record in await memory.list("ana")}, "another chat goes on"
         if broken:
-            assert any("c" in line for line in await problems(memory._storage, "ana"))
-        await repair(memory._storage, "ana")
+            assert any("c" in line for line in await problems(memory.core.storage, "ana"))
+        await repair(memory.core.storage, "ana")
         await create_worker(Services(memory, RuleMind())).drain()
-        assert await problems(memory._storage, "ana") == []
+        assert await problems(memory.core.storage, "ana") == []
         chat = await memory.conversation_memory("ana", "c")
         assert chat.total_cycles == 4 and len(chat.old_memory) == 2
         assert {"Mora em Recife", "Odeia coentro"} <= {record.text for record in await memory.list("ana")}
@@ -214,11 +214,11 @@ async def test_two_workers_at_once_and_one_that_is_stopped_double_nothing(tmp_pa
             )
         contents = sorted(record.text for record in await one.list("ana"))
         assert contents == ["Gosta de jazz", "Mora em Natal", "Nome: Pedro"]
-        rows = sorted(row.op for row in await one._storage.journal("ana"))
+        rows = sorted(row.op for row in await one.core.storage.memories.journal("ana"))
         assert rows.count("reinforce") == 1 and rows.count("save") == 3
         chat = await one.conversation_memory("ana", "c")
         assert chat.total_cycles == 5 and len(chat.old_memory) == 3
-        assert await problems(one._storage, "ana") == []
+        assert await problems(one.core.storage, "ana") == []
 
 
 @pytest.mark.spec("CM-8")
@@ -229,9 +229,9 @@ async def test_a_cycle_over_which_workers_die_holds_up_nothing_and_can_be_retrie
         for place, text in enumerate(("moro em Recife", "gosto de jazz")):
             at = START + timedelta(hours=place)
             await memory.record_cycle("ana", "c", text, "Certo.", at=at, channel="test")
-        await put_forming(memory)
+        await enqueue_formation(memory)
         job = await memory.queue.claim([FORM])
-        await put_forming(memory)  # as every worker does at each look
+        await enqueue_formation(memory)  # as every worker does at each look
         assert await memory.queue.listing(["ana"]) == [job], "it runs"
         now[0] += timedelta(minutes=2)
         while await memory.queue.claim([FORM]):

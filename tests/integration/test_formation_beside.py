@@ -11,15 +11,15 @@ import pytest
 from support.beside import Beside
 from support.databases import new_database
 from support.memories import WordEmbedder
-from thoughtcycle.graph.upkeep import FORM, create_worker, kinds, put_forming
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.erasing import GRACE
+from thoughtcycle.memory.core.worker import Worker
+from thoughtcycle.memory.erasure.service import GRACE
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, Source
-from thoughtcycle.memory.storage import mongo_ledger
-from thoughtcycle.memory.worker import Worker
+from thoughtcycle.memory.model.records import MemoryDraft, Source
+from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import FORM, create_worker, enqueue_formation, job_kinds
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NOW = START + timedelta(days=9)
@@ -76,16 +76,18 @@ async def formed_beside(url: str, act: Act, victim: int) -> Beside:
     ):
         id = await fill(memory)
         beside = Beside(memory, victim, lambda: act(other, id))
-        known = kinds(Services(memory, RuleMind(), clock=lambda: now[0]), GRACE)
+        known = job_kinds(Services(memory, RuleMind(), clock=lambda: now[0]), GRACE)
         for _ in range(3):
-            worker = Worker(memory.queue, {FORM: known[FORM]}, slots=1, look=lambda: put_forming(memory))
+            worker = Worker(
+                memory.queue, {FORM: known[FORM]}, slots=1, look=lambda: enqueue_formation(memory)
+            )
             await worker.drain()
             now[0] += timedelta(minutes=2)
         if act is forget and beside.name:
             assert (await other.forget_user("ana")).erased == {}, (victim, beside.name)
         elif beside.name:
             await gone(memory, act, victim, beside.name)
-        assert await problems(memory._storage, "ana") == [], victim
+        assert await problems(memory.core.storage, "ana") == [], victim
         assert await memory.queue.listing(["ana", ""]) == [], victim
     return beside
 
@@ -98,7 +100,7 @@ async def gone(memory: Memory, act: Act, victim: int, name: str) -> None:
     told += [sheets.conversation.model_dump_json(), sheets.profile.model_dump_json()]
     told += [cycle.model_dump_json() for cycle in await memory.conversation("ana", "c", limit=9)]
     assert not [text for text in told if "luna" in text.lower()], (victim, name)
-    assert await memory.pending_cycles("ana", limit=9) == []
+    assert await memory.conversations.pending_cycles("ana", limit=9) == []
     if act is not hide:
         assert await memory.prove_erased("ana", ["Luna"]) == [], (victim, name)
     if act is not delete_chat:

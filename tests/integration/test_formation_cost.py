@@ -11,12 +11,12 @@ from support.background import BACK, Background
 from support.fake_openai import FakeOpenAI, Hang
 from support.graphs import Lab, lab
 from support.memories import WordEmbedder
-from thoughtcycle.graph.upkeep import create_worker
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle
+from thoughtcycle.memory.model.records import Cycle
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import create_worker
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 KEPT = {

@@ -14,9 +14,9 @@ from support.databases import new_database
 from support.killed_former import SAID_AT, fill, time_of, work_on
 from support.learned import state
 from support.memories import WordEmbedder
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.storage import mongo_ledger
+from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger
 
 SAMPLE = int(os.environ.get("TORTURE_SAMPLE", "2"))
 """Writes before which a run is killed, of each kind of work and database; 0: each."""
@@ -28,11 +28,11 @@ async def completed(url: str, work: str) -> dict[str, Any]:
     """What the next worker makes of it."""
     now = time_of(work) + LATER
     async with Memory.open(url, embeddings=WordEmbedder(), clock=lambda: now) as memory:
-        assert await problems(memory._storage, "ana") == [], url
+        assert await problems(memory.core.storage, "ana") == [], url
         await work_on(memory, work, now)
-        assert await problems(memory._storage, "ana") == [], url
+        assert await problems(memory.core.storage, "ana") == [], url
         assert await memory.queue.listing(["ana", ""]) == []
-        assert await memory.pending_cycles(limit=9) == []
+        assert await memory.conversations.pending_cycles(limit=9) == []
         return await state(memory, time_of(work))
 
 

@@ -11,8 +11,8 @@ import pytest
 from support.background import Background
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.maintenance.doctor import problems
+from thoughtcycle.memory.model.records import MemoryDraft
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -30,7 +30,7 @@ def model(fake_openai: FakeOpenAI) -> Background:
 async def product(tmp_path: Path, fake_openai: FakeOpenAI, model: Background) -> AsyncIterator[Lab]:
     async with lab(tmp_path, fake_openai) as opened:
         yield opened
-        assert await problems(opened.memory._storage, "ana") == []
+        assert await problems(opened.memory.core.storage, "ana") == []
 
 
 async def heard(product: Lab, text: str, reply: str = "Certo.", days: int = 0, chat: str = "t") -> None:

@@ -17,17 +17,17 @@ from support.command import PYTHON
 from support.databases import database_url, new_database
 from support.learned import state
 from support.memories import WordEmbedder
-from thoughtcycle.graph.upkeep import FORM, kinds, put_forming
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.erasing import GRACE
-from thoughtcycle.memory.jobs import LEASE
+from thoughtcycle.memory.core.worker import Worker
+from thoughtcycle.memory.erasure.service import GRACE
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.storage import mongo_ledger
-from thoughtcycle.memory.worker import Worker
+from thoughtcycle.memory.model.job import LEASE
+from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.formation.answer import Answer
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.nodes.formation.judge.answer import Answer
+from thoughtcycle.runtime.upkeep import FORM, enqueue_formation, job_kinds
 
 __all__ = ["database_url"]
 
@@ -53,8 +53,8 @@ async def fill(memory: Memory) -> None:
 
 async def drained(memory: Memory, mind: Mind, now: list[datetime]) -> None:
     """Does the jobs that are due."""
-    known = kinds(Services(memory, mind, clock=lambda: now[0]), GRACE)
-    await Worker(memory.queue, {FORM: known[FORM]}, slots=1, look=lambda: put_forming(memory)).drain()
+    known = job_kinds(Services(memory, mind, clock=lambda: now[0]), GRACE)
+    await Worker(memory.queue, {FORM: known[FORM]}, slots=1, look=lambda: enqueue_formation(memory)).drain()
 
 
 async def taken_over(url: str, victim: int, slow: Mind, quick: Mind) -> tuple[str, dict[str, Any]]:
@@ -68,13 +68,15 @@ async def taken_over(url: str, victim: int, slow: Mind, quick: Mind) -> tuple[st
         Memory.open(url, embeddings=WordEmbedder(), clock=lambda: now[0]) as other,
     ):
         await fill(memory)
-        *_, last = await memory.pending_cycles("ana", limit=9)
-        hold = await memory.form_cycle(
+        *_, last = await memory.conversations.pending_cycles("ana", limit=9)
+        hold = await memory.conversations.form_cycle(
             "ana", last.id, judgement=None, marks=(), formation="none", expected=last
         )
         await drained(memory, RuleMind(), now)
         assert hold is not None
-        await memory.form_cycle("ana", last.id, judgement=None, marks=(), formation="pending", expected=hold)
+        await memory.conversations.form_cycle(
+            "ana", last.id, judgement=None, marks=(), formation="pending", expected=hold
+        )
 
         async def take() -> None:
             now[0] += 2 * LEASE
@@ -84,7 +86,7 @@ async def taken_over(url: str, victim: int, slow: Mind, quick: Mind) -> tuple[st
         await drained(memory, slow, now)
         now[0] += timedelta(hours=1)
         await drained(memory, RuleMind(), now)
-        assert await problems(memory._storage, "ana") == [], victim
+        assert await problems(memory.core.storage, "ana") == [], victim
         assert await memory.queue.listing(["ana", ""]) == [], victim
         return beside.name, await state(memory, NOW)
 
@@ -164,10 +166,10 @@ async def test_two_processes_drain_one_database(database_url: str, tmp_path: Pat
         jobs = [json.loads(line) for output, _ in outputs for line in output.decode().splitlines()]
         assert {job["outcome"] for job in jobs} == {"done"}
         assert len({job["id"] for job in jobs if job["kind"] == FORM}) == len(USERS) * len(SAID)
-        assert await memory.pending_cycles(limit=99) == []
+        assert await memory.conversations.pending_cycles(limit=99) == []
         for user in USERS:
-            assert await problems(memory._storage, user) == []
-            rows = await memory._storage.journal(user, limit=None)
+            assert await problems(memory.core.storage, user) == []
+            rows = await memory.core.storage.memories.journal(user, limit=None)
             saved = Counter(
                 (row.op, row.memory, row.cycle) for row in rows if row.op in ("save", "reinforce")
             )

@@ -10,13 +10,13 @@ import pytest
 
 from support.databases import new_database
 from support.memories import WordEmbedder
+from thoughtcycle.errors import NotAllowed
 from thoughtcycle.graph.garden import GardenGraph, create_garden
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, MemoryRecord
+from thoughtcycle.memory.model.records import MemoryDraft, MemoryRecord
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.nodes.base.context import Context
 
 JANUARY = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
@@ -56,7 +56,7 @@ async def year(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
                 super().__setattr__(name, value)
 
         yield Moved(memory, graph)
-        assert await problems(memory._storage, "ana") == []
+        assert await problems(memory.core.storage, "ana") == []
 
 
 @pytest.mark.spec("HM-7")

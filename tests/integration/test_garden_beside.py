@@ -9,7 +9,7 @@ import pytest
 from support.beside import Beside
 from support.killed_former import LONG, SAID_AT, YEAR_LATER, fill, work_on
 from support.memories import WordEmbedder
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 
 Act = Callable[[Memory, str], Awaitable[object]]
@@ -54,7 +54,7 @@ async def test_what_another_does_between_look_and_write_stands(
         await work_on(memory, "garden", YEAR_LATER)
         assert beside.name
         assert [job.error for job in await memory.queue.listing(["ana", ""])] == []
-        assert await problems(memory._storage, "ana") == []
+        assert await problems(memory.core.storage, "ana") == []
         if act == "forget":
             assert (await memory.forget_user("ana")).erased == {}
             return
@@ -72,7 +72,7 @@ async def test_what_another_does_between_look_and_write_stands(
             case "update":
                 assert "Outra coisa" in {one.text for one in await memory.list("ana")}
             case _:
-                rows = [row.op for row in await memory._storage.journal("ana")]
+                rows = [row.op for row in await memory.core.storage.memories.journal("ana")]
                 assert (rows.count("merge"), rows.count("archive"), rows.count("condense")) == (2, 3, 1)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.memories import Clock, said, step
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, Source
+from thoughtcycle.memory.model.records import MemoryDraft, Source
 
 SCRIPT = Path(__file__).parents[1] / "support" / "killed_importer.py"
 
@@ -25,8 +25,10 @@ async def test_a_killed_import_goes_on(tmp_path: Path, database_url: str) -> Non
         parent = None
         for number in range(3):
             said_now = said(f"mensagem {number}", f"{number}")
-            cycle = await memory.open_cycle("ana", "chat", said_now, parent=parent, channel="cli")
-            await memory.close_cycle("ana", cycle.id, execution="e", messages=[said("oi")], steps=[step()])
+            cycle = await memory.transcript.open_cycle("ana", "chat", said_now, parent=parent, channel="cli")
+            await memory.transcript.close_cycle(
+                "ana", cycle.id, execution="e", messages=[said("oi")], steps=[step()]
+            )
             parent = cycle.id
             draft = MemoryDraft(content=f"cidade {number}", key="city", source=Source(cycle=cycle.id))
             await memory.save("ana", [draft])

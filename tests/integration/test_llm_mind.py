@@ -16,12 +16,12 @@ from langgraph.graph import START, StateGraph, add_messages
 from support.fake_openai import DIMENSIONS, FakeOpenAI, Hang, Raw, Reply, Status
 from support.leaping import PATIENCE
 from support.minds import events_of, question, view
+from thoughtcycle.errors import ModelFailed
 from thoughtcycle.mind import failures
-from thoughtcycle.mind.calls import Seat
 from thoughtcycle.mind.embeddings import build_embeddings
 from thoughtcycle.mind.llm import LLMMind
-from thoughtcycle.mind.roles import ROLES, Endpoint, ModelSettings
-from thoughtcycle.prompts.errors import ModelFailed
+from thoughtcycle.mind.model_call import ModelSlot
+from thoughtcycle.mind.model_settings import ROLES, Endpoint, ModelSettings
 from thoughtcycle.prompts.loader import LANGUAGES
 
 KEY = "sk-hidden-0123456789"
@@ -503,8 +503,8 @@ async def test_a_seat_that_many_ask_at_once_is_built_once() -> None:
         built.append(GenericFakeChatModel(messages=iter([])))
         return built[-1]
 
-    seat = Seat(Endpoint("chat", "gpt-x"), build)
-    models = await asyncio.gather(*(seat.model() for _ in range(20)))
+    slot = ModelSlot(Endpoint("chat", "gpt-x"), build)
+    models = await asyncio.gather(*(slot.model() for _ in range(20)))
     assert len(built) == 1 and all(model is built[0] for model in models)
 
 

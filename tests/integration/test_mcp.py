@@ -11,14 +11,15 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
 from thoughtcycle.cli import mcp as command
+from thoughtcycle.errors import NotAllowed, StorageUnavailable
+from thoughtcycle.extras import install_command
 from thoughtcycle.integrations.caller import Setup
 from thoughtcycle.integrations.mcp import create_server
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.mind.lexical import LexicalEmbeddings
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 pytestmark = pytest.mark.spec("BY-6")
@@ -171,14 +172,14 @@ async def test_incognito_reads_and_writes_nothing(memory: Memory) -> None:
 
 async def test_failures_tell_nothing_of_the_inside(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     async def away(*_: object, **__: object) -> None:
-        raise StorageFailed("storage_unavailable", place="secret-host")
+        raise StorageUnavailable("secret-host")
 
     async def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret-host")
 
     async with client(memory) as asking:
         for failing in (away, broken):
-            monkeypatch.setattr(Memory, "search", failing)
+            monkeypatch.setattr(memory, "search", failing)
             refused = await asking.call_tool("memory_search", {"query": "city"})
             assert refused.is_error and ("secret-host" in text(refused)) is False
 
@@ -196,7 +197,7 @@ def test_without_the_package_the_command_says_what_to_install(
     with pytest.raises(typer.Exit):
         command.mcp(user="ana", db=f"sqlite:///{tmp_path}/m.db")
     told = capsys.readouterr()
-    assert "thoughtcycle[mcp]" in told.err and told.out == ""
+    assert install_command("mcp") in " ".join(told.err.split()) and told.out == ""
 
 
 async def test_the_command_speaks_over_its_standard_streams_and_ends_with_them(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from support.attached import docx, pdf, png
 from support.dialogue import HEAVY, TALK
 from support.fake_openai import FakeOpenAI
 from support.graphs import lab, replies
-from thoughtcycle.memory.masking import HIDDEN
-from thoughtcycle.memory.secrets import MARK
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.uploads import uploads_in
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.text.secrets import MARK
+from thoughtcycle.memory.text.spans import HIDDEN
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.uploads import uploads_in
 
 pytestmark = pytest.mark.spec("LM-15")
 
@@ -143,7 +143,7 @@ async def test_a_refused_file_leaves_no_trace(tmp_path: Path) -> None:
             assert len(state["messages"]) == 1 and "\n" not in replies(state)
             assert "arquivo" in replies(state) and not state["steps"]
         assert await cycle.memory.list("ana") == []
-        assert dict(await cycle.memory._storage.files("ana")) == {}
+        assert dict(await cycle.memory.core.storage.files.listing("ana")) == {}
         assert await cycle.memory.conversation("ana", "t0") == []
 
 
@@ -154,7 +154,7 @@ async def test_incognito_and_do_not_remember_keep_no_file(tmp_path: Path) -> Non
         said = [{"type": "text", "text": "Não lembre disso."}, document(pdf(LEASE))]
         await cycle.say(said, thread="other", language="pt")
         assert await cycle.memory.list("ana") == []
-        assert dict(await cycle.memory._storage.files("ana")) == {}
+        assert dict(await cycle.memory.core.storage.files.listing("ana")) == {}
 
 
 @pytest.mark.spec("BY-10")

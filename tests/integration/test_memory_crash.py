@@ -12,9 +12,9 @@ import pytest
 
 from support.child import ENVIRONMENT
 from support.memories import WordEmbedder
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 
 
 @asynccontextmanager
@@ -31,7 +31,7 @@ async def seen(memory: Memory) -> object:
     return (
         sorted((record.status, str(record.content), len(record.vector_ids)) for record in records),
         sorted(str(hit.record.content) for hit in hits),
-        len(await memory.hidden("ana")),
+        len(await memory.search_service.hidden("ana")),
     )
 
 
@@ -56,7 +56,7 @@ async def test_killed_before_any_statement_a_change_is_whole_or_not_there(
     outcomes = []
     for victim in range(1, statements + 1):
         async with opened(tmp_path / f"{victim}.db") as memory:
-            assert await problems(memory._storage, "ana") == [], victim
+            assert await problems(memory.core.storage, "ana") == [], victim
             outcomes.append(await seen(memory))
             assert outcomes[-1] in (before, after), victim
     assert outcomes[0] == before
@@ -66,7 +66,7 @@ WRITER = """
 import asyncio, sys
 from support.memories import WordEmbedder
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 
 async def main():
     async with Memory.open(sys.argv[1], embeddings=WordEmbedder()) as memory:
@@ -91,14 +91,14 @@ async def test_nothing_acknowledged_is_lost(database_url: str) -> None:
         records = await memory.list("ana")
         assert {record.id for record in records} >= set(acknowledged)
         assert len(records) <= len(acknowledged) + 1
-        assert await problems(memory._storage, "ana") == []
+        assert await problems(memory.core.storage, "ana") == []
 
 
 OTHER = """
 import asyncio, sys
 from support.memories import WordEmbedder
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 
 async def main():
     async with Memory.open(sys.argv[1], embeddings=WordEmbedder()) as memory:
@@ -161,7 +161,7 @@ async def test_two_processes_see_each_other_s_writes(database_url: str, neighbou
         (saved,) = await memory.save("ana", [MemoryDraft(content="onda alta", bindings=("praia",))])
         assert await neighbour.tell("look now") == ["areia branca", "onda alta"] == await here()
         assert await neighbour.tell("hide onda") == ["areia branca"] == await here()
-        assert [record.id for record in await memory.hidden("ana")] == [saved.record.id]
+        assert [record.id for record in await memory.search_service.hidden("ana")] == [saved.record.id]
         await memory.undo("ana")
         assert await neighbour.tell("look now") == ["areia branca", "onda alta"] == await here()
 
@@ -184,7 +184,7 @@ async def test_two_processes_writing_at_once_keep_one_journal(
                 await neighbour.tell(f"save lá {number}")
 
         await asyncio.gather(write_here(), write_there())
-        assert await problems(memory._storage, "ana") == []
+        assert await problems(memory.core.storage, "ana") == []
         assert len(await memory.list("ana")) == 31
         assert len(await memory.list("ana", statuses=("superseded",))) == 29
         assert len(await memory.search("ana", "praia", limit=50)) == 31

@@ -12,14 +12,14 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
 from support.scripted_model import calls
-from thoughtcycle.integrations.reaching import in_background, wait_for
+from thoughtcycle.errors import ModelTransient, NotAllowed, StorageFull
+from thoughtcycle.integrations.loop_bridge import in_background, run_blocking
 from thoughtcycle.integrations.tools import memory_tools
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.mind.lexical import LexicalEmbeddings
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.prompts.errors import ModelFailed, NotAllowed, StorageFailed
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.limits import Limits
 
 ANA, BIA = Context(user_id="ana"), Context(user_id="bia")
 CITY = MemoryDraft(content="Lives in Lisbon", kind="bio", bindings=("home", "city"))
@@ -165,12 +165,12 @@ async def test_failures_of_the_memory_are_one_line_without_internals(
 
         return fail
 
-    monkeypatch.setattr(memory, "save", failing(StorageFailed("storage_full", place="m.db")))
+    monkeypatch.setattr(memory, "save", failing(StorageFull("m.db")))
     answer = await Talk(memory).call("save_memory", content="x")
     assert answer.status == "error" and "right now" in answer.text and "m.db" not in answer.text
     monkeypatch.undo()
     await memory.save("ana", [CITY])
-    away = ModelFailed("model_unreachable", role="embedding", model="e", url="u", setting="S")
+    away = ModelTransient("model_unreachable", role="embedding", model="e", url="u", setting="S")
     monkeypatch.setattr(LexicalEmbeddings, "aembed_query", failing(away))
     with caplog.at_level(logging.WARNING):
         assert "Lisbon" in (await Talk(memory).call("search_memory", query="Lives in Lisbon")).text
@@ -200,4 +200,4 @@ def test_tools_without_an_event_loop(tmp_path: Path) -> None:
         )
         values = graph.invoke({"messages": [two]})
         assert [each.status for each in values["messages"][1:]] == ["success"] * 2
-        assert len(wait_for(memory, lambda there: there.list("ana"))) == 2
+        assert len(run_blocking(memory, lambda there: there.list("ana"))) == 2

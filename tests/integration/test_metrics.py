@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from support.graphs import lab
-from thoughtcycle.evals.dialogue import answers, dialogue_metrics, misses
 from thoughtcycle.evals.dialogue_file import Line, read_dialogue
-from thoughtcycle.evals.stored import stored_metrics
-from thoughtcycle.graph.upkeep import create_worker
+from thoughtcycle.evals.dialogue_metrics import answers, dialogue_metrics, misses
+from thoughtcycle.evals.memory_metrics import memory_metrics
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import create_worker
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "evaluation.jsonl"
 
@@ -45,18 +45,18 @@ async def test_what_is_missing_and_what_comes_though_forbidden_is_told() -> None
 @pytest.mark.spec("LM-14", "LM-13")
 async def test_the_store_tells_of_itself(tmp_path: Path) -> None:
     async with lab(tmp_path) as talk:
-        nothing = {one.name: one for one in await stored_metrics(talk.memory, "ana")}
+        nothing = {one.name: one for one in await memory_metrics(talk.memory, "ana")}
         assert nothing["continuity"].value is None and nothing["latency_p50"].count == 0
         await talk.say("Moro em Recife e prefiro reuniões de manhã.", "one")
         await create_worker(Services(talk.memory, talk.mind)).drain()
         await talk.say("Onde eu moro?", "other")
-        value = {one.name: one for one in await stored_metrics(talk.memory, "ana")}
+        value = {one.name: one for one in await memory_metrics(talk.memory, "ana")}
         assert (value["continuity"].value, value["continuity"].count) == (1.0, 1)
         assert value["memory_time"].count >= 1 and (value["memory_time"].value or 0) < 1
         assert value["confidence"].value == 0.7
         assert value["retrieval_p95"].count == value["latency_p95"].count == 2
         assert (value["storage"].value or 0) > 1_000
-        bia = {one.name: one for one in await stored_metrics(talk.memory, "bia")}
+        bia = {one.name: one for one in await memory_metrics(talk.memory, "bia")}
         assert bia["tokens"].count == bia["memory_time"].count == 0
 
 
@@ -71,6 +71,6 @@ async def test_another_reply_does_not_tell_how_long_the_first_one_took(tmp_path:
         now += timedelta(hours=1)
         before = next(state for state in states if state.next == ("Finish",))
         await talk.graph.ainvoke(None, before.config, context=Context(user_id="ana"))
-        found = {one.name: one for one in await stored_metrics(talk.memory, "ana")}
+        found = {one.name: one for one in await memory_metrics(talk.memory, "ana")}
         assert found["tokens"].count == 2
         assert (found["latency_p95"].count, found["latency_p95"].value) == (1, 0.0)

@@ -17,22 +17,22 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from support.fake_openai import FakeOpenAI
 from support.scripted_model import ScriptedModel, calls
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
-from thoughtcycle.graph.erasing import bound
-from thoughtcycle.graph.resources import hold
-from thoughtcycle.graph.settings import Settings
-from thoughtcycle.graph.upkeep import create_worker
+from thoughtcycle.checkpoints.erasure import bound
+from thoughtcycle.checkpoints.factory import open_checkpointer
+from thoughtcycle.errors import InputRefused, NotAllowed, StorageUnavailable
 from thoughtcycle.integrations.caller import Setup
-from thoughtcycle.integrations.middleware import ThoughtCycleMiddleware, users_words
-from thoughtcycle.integrations.reaching import Given, in_background, wait_for
+from thoughtcycle.integrations.loop_bridge import MemoryHandle, in_background, run_blocking
+from thoughtcycle.integrations.middleware import ThoughtCycleMiddleware, new_user_messages
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle, MemoryDraft
+from thoughtcycle.memory.model.records import Cycle, MemoryDraft
 from thoughtcycle.mind.lexical import LexicalEmbeddings
-from thoughtcycle.mind.roles import ModelSettings
+from thoughtcycle.mind.model_settings import ModelSettings
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.services import Services
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.resources import hold
+from thoughtcycle.runtime.settings import Settings
+from thoughtcycle.runtime.upkeep import create_worker
 
 ANA, BIA = Context(user_id="ana", language="en"), Context(user_id="bia", language="en")
 CORIANDER = MemoryDraft(content="Hates coriander", kind="pref", bindings=("food",))
@@ -57,7 +57,9 @@ def model() -> ScriptedModel:
     return ScriptedModel()
 
 
-def agent_of(memory: Given, model: Any, *, saver: Any = None, prompt: Any = None, **options: Any) -> Any:
+def agent_of(
+    memory: MemoryHandle, model: Any, *, saver: Any = None, prompt: Any = None, **options: Any
+) -> Any:
     middleware = ThoughtCycleMiddleware(memory, language="en", **options)
     return create_agent(
         model, system_prompt=prompt, middleware=[middleware], context_schema=Context, checkpointer=saver
@@ -202,10 +204,10 @@ def test_invoke_without_an_event_loop(tmp_path: Path, model: ScriptedModel) -> N
         agent.invoke(said("Where do I live?"), thread("t2"), context=ANA)
         assert "Lives in Lisbon" in model.system
         asyncio.run(agent.ainvoke(said("In Lisbon, then?"), thread("t2"), context=ANA))
-        kept = wait_for(memory, lambda there: cycles(there, chat="t2"))
+        kept = run_blocking(memory, lambda there: cycles(there, chat="t2"))
         assert [cycle.replies[-1].text for cycle in kept] == ["In Lisbon.", "Yes."]
-        (record,) = wait_for(memory, lambda there: there.list("ana"))
-        (first,) = wait_for(memory, cycles)
+        (record,) = run_blocking(memory, lambda there: there.list("ana"))
+        (first,) = run_blocking(memory, cycles)
         assert record.source.cycle == first.id and "I live in Lisbon" in record.source.words
 
 
@@ -328,9 +330,9 @@ async def test_an_outage_of_the_memory_does_not_break_the_reply(
     name = {1: "open_cycle", 2: "recollect", 3: "close_cycle"}[lost]
 
     async def away(*_: Any, **__: Any) -> None:
-        raise StorageFailed("storage_unavailable", place="x")
+        raise StorageUnavailable("x")
 
-    monkeypatch.setattr(memory, name, away)
+    monkeypatch.setattr(memory.recall if name == "recollect" else memory.transcript, name, away)
     model.say("An answer.")
     with caplog.at_level(logging.WARNING):
         values = await agent_of(memory, model).ainvoke(said("Hello, my secret"), thread(), context=ANA)
@@ -410,4 +412,4 @@ async def test_a_system_message_of_blocks_stays_one(memory: Memory, model: Scrip
 )
 def test_the_users_words_of_a_turn(messages: str, before: str | None, expected: str) -> None:
     given = [HumanMessage(id, id=id) if id[0] == "h" else AIMessage("x") for id in messages.split()]
-    assert " ".join(each.text for each in users_words(given, before)) == expected
+    assert " ".join(each.text for each in new_user_messages(given, before)) == expected

@@ -13,15 +13,15 @@ from support.child import ENVIRONMENT
 from support.databases import new_database
 from support.killed_mongo_writer import DRAFTS, OLD
 from support.memories import START, WordEmbedder, record, said, step
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
-from thoughtcycle.memory.storage import mongo_ledger
+from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.memory.storage.base import Write
-from thoughtcycle.memory.storage.mongo import MongoStorage
-from thoughtcycle.memory.storage.mongo_commit import MEMORIES
-from thoughtcycle.memory.storage.mongo_ledger import Log
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger
+from thoughtcycle.memory.storage.mongo.ledger import Log
+from thoughtcycle.memory.storage.mongo.memory_commit import MEMORIES
+from thoughtcycle.memory.storage.mongo.storage import MongoStorage
 
 NEXT = "what the next writer writes"
 
@@ -39,8 +39,8 @@ async def opened(url: str) -> AsyncIterator[Memory]:
 
 
 def storage_of(memory: Memory) -> MongoStorage:
-    assert isinstance(memory._storage, MongoStorage)
-    return memory._storage
+    assert isinstance(memory.core.storage, MongoStorage)
+    return memory.core.storage
 
 
 async def seen(memory: Memory) -> object:
@@ -50,7 +50,7 @@ async def seen(memory: Memory) -> object:
     return (
         sorted((one.status, str(one.content), len(one.vector_ids)) for one in records if one.content != NEXT),
         sorted(str(hit.record.content) for hit in hits),
-        len(await memory.hidden("ana")),
+        len(await memory.search_service.hidden("ana")),
         [cycle.message.text for cycle in await memory.conversation("ana", "chat")],
     )
 
@@ -73,8 +73,8 @@ async def test_killed_before_any_write_a_change_is_whole_or_not_there(
                 (saved,) = await memory.save("ana", [MemoryDraft(content=NEXT)])
                 await memory.undo("ana", saved.record.id)
             outcomes.append(await seen(memory))
-            assert await problems(memory._storage, "ana") == [], victim
-            assert await storage_of(memory)._db.spaces.count_documents({"busy": True}) == 0
+            assert await problems(memory.core.storage, "ana") == [], victim
+            assert await storage_of(memory).database.db.spaces.count_documents({"busy": True}) == 0
     before, after = outcomes[0], outcomes[-1]
     assert after != before
     assert outcomes == [before, *[after] * writes]
@@ -101,7 +101,7 @@ async def test_a_writer_that_wakes_up_too_late_changes_nothing(
 ) -> None:
     late = Late(monkeypatch)
     async with opened(new_database(mongodb_url)) as memory:
-        db = storage_of(memory)._db
+        db = storage_of(memory).database.db
         await memory.save("ana", [OLD])
         await memory.save("ana", DRAFTS)
         (city,) = [one for one in await memory.list("ana") if one.key == "city"]
@@ -109,10 +109,12 @@ async def test_a_writer_that_wakes_up_too_late_changes_nothing(
         await memory.undo("ana", city.id)
         await memory.update("ana", city.id, content="Mora em Belém", correction=True)
         await memory.hide("ana", [city.id])
-        cycle = await memory.open_cycle("ana", "chat", said("oi"), parent=None, channel="cli")
-        await memory.close_cycle("ana", cycle.id, execution="e", messages=[], steps=[step()])
-        after = await memory.open_cycle("ana", "chat", said("e?", "2"), parent=cycle.id, channel="cli")
-        await memory.close_cycle("ana", after.id, execution="e", messages=[], steps=[step()])
+        cycle = await memory.transcript.open_cycle("ana", "chat", said("oi"), parent=None, channel="cli")
+        await memory.transcript.close_cycle("ana", cycle.id, execution="e", messages=[], steps=[step()])
+        after = await memory.transcript.open_cycle(
+            "ana", "chat", said("e?", "2"), parent=cycle.id, channel="cli"
+        )
+        await memory.transcript.close_cycle("ana", after.id, execution="e", messages=[], steps=[step()])
         names = ("memories", "vectors", "journal", "spaces", "cycles", "conversations", "transcripts")
 
         async def everything() -> dict[str, list[object]]:
@@ -123,7 +125,7 @@ async def test_a_writer_that_wakes_up_too_late_changes_nothing(
         for ledger, log in [*logs, *reversed(logs)]:
             await ledger._finish(db, log)
             assert await everything() == stored
-            assert await problems(memory._storage, "ana") == []
+            assert await problems(memory.core.storage, "ana") == []
 
 
 @pytest.mark.spec("BY-2")
@@ -141,7 +143,7 @@ async def test_two_that_carry_out_the_same_commit_do_it_once(
     async with opened(new_database(mongodb_url)) as memory:
         await memory.save("ana", [OLD])
         await memory.save("ana", DRAFTS)
-        assert await problems(memory._storage, "ana") == []
+        assert await problems(memory.core.storage, "ana") == []
         assert len(await memory.list("ana", statuses=("superseded",))) == 1
 
 
@@ -155,15 +157,17 @@ async def test_what_was_decided_is_carried_out_when_the_caller_is_gone(mongodb_u
             saving.cancel()
             await asyncio.gather(saving, return_exceptions=True)
         async with opened(url) as memory:
-            assert await storage_of(memory)._db.spaces.count_documents({"busy": True}) == 0
-            assert await problems(memory._storage, "ana") == []
+            assert await storage_of(memory).database.db.spaces.count_documents({"busy": True}) == 0
+            assert await problems(memory.core.storage, "ana") == []
 
 
 async def test_a_large_commit_is_several_and_a_huge_memory_is_refused(mongodb_url: str) -> None:
     async with MongoStorage.open(new_database(mongodb_url), "MongoDB") as storage:
         many = [Write(record(f"m{n}", content="x" * 3_000_000), "save", START) for n in range(5)]
-        assert [one.revision for one in await storage.commit("ana", many)] == [1, 2, 3, 4, 5]
+        assert [one.revision for one in await storage.memories.commit("ana", many)] == [1, 2, 3, 4, 5]
         with pytest.raises(InputRefused) as refused:
-            await storage.commit("ana", [Write(record("huge", content="x" * 15_000_000), "save", START)])
+            await storage.memories.commit(
+                "ana", [Write(record("huge", content="x" * 15_000_000), "save", START)]
+            )
         assert refused.value.code == "too_large"
         assert await problems(storage, "ana") == []

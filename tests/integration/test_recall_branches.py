@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from support.graphs import lab
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.base.context import Context
 
 TOLD = ("My bicycle is red", "My aunt Vera lives in Faro", "I love chess", "I hate opera")
 

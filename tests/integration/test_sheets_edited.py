@@ -7,19 +7,18 @@ import pytest
 
 from support.databases import database_url
 from support.memories import WordEmbedder
-from thoughtcycle.graph import upkeep
-from thoughtcycle.graph.upkeep import FORM, kinds, put_forming
-from thoughtcycle.memory import jobs
-from thoughtcycle.memory.erasing import GRACE
+from thoughtcycle.memory.conversation.loading import SheetBroken
+from thoughtcycle.memory.core.worker import Worker
+from thoughtcycle.memory.erasure.service import GRACE
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.sheet_loading import SheetBroken
-from thoughtcycle.memory.storage.mongo import MongoStorage
-from thoughtcycle.memory.storage.mongo_sheets import _id
-from thoughtcycle.memory.storage.sheet_port import SheetName
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
-from thoughtcycle.memory.worker import Worker
+from thoughtcycle.memory.model import job as jobs
+from thoughtcycle.memory.storage.mongo.documents import document_id
+from thoughtcycle.memory.storage.mongo.storage import MongoStorage
+from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime import upkeep
+from thoughtcycle.runtime.upkeep import FORM, enqueue_formation, job_kinds
 
 __all__ = ["database_url"]
 
@@ -45,8 +44,8 @@ EDITS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "profile": (PROFILE, {"revision": "one"}, True),
     "settings": (SETTINGS, {"revision": "one"}, True),
 }
-"""User → kind of the sheet, what somebody writes into it, and whether it can no longer be read."""
-ALIKE = {"negative", "half", "bytes", "other-kind", "settings"}
+"""User → kind of the document, what somebody writes into it, and whether it can no longer be read."""
+ALIKE = {"negative", "half", "bytes", "other-kind"}
 """Not repeated on MongoDB."""
 MONGODB = {
     "an-object": (CHAT, {"document": {"half": [1, 2]}}, True),
@@ -59,19 +58,22 @@ FIELDS = {"user": "user_id", "updated": "updated_at", "id": "name", "chat": "cha
 
 async def edit(memory: Memory, user: str, kind: str, change: dict[str, Any]) -> None:
     """What somebody does with an editor of databases."""
-    storage, id = memory._storage, f"c-{user}" if kind == CHAT else ""
+    storage, id = memory.core.storage, f"c-{user}" if kind == CHAT else ""
     if isinstance(storage, MongoStorage):
         fields = {FIELDS.get(name, name): value for name, value in change.items()}
-        name: SheetName = (kind, id)  # type: ignore[assignment]
-        edited = await storage._db.sheets.update_one({"_id": _id(user, name)}, {"$set": fields})
+        if kind == SETTINGS:
+            edited = await storage.database.db.settings.update_one({"_id": user}, {"$set": fields})
+        else:
+            key = {"_id": document_id(user, (kind, id))}  # type: ignore[arg-type]
+            edited = await storage.database.db.documents.update_one(key, {"$set": fields})
         assert edited.matched_count == 1
     else:
         assert isinstance(storage, SqliteStorage)
         ((field, value),) = change.items()
-        query = f"UPDATE sheets SET {field} = ? WHERE user = ? AND kind = ? AND id = ?"
-        await storage._run(
-            "IMMEDIATE", lambda: storage._connection.execute(query, (value, user, kind, id)).rowcount
-        )
+        query, key = f"UPDATE documents SET {field} = ? WHERE user = ? AND kind = ? AND id = ?", (kind, id)
+        if kind == SETTINGS:
+            query, key = f"UPDATE settings SET {field} = ? WHERE user = ?", ()
+        await storage.database.write(lambda db: db.execute(query, (value, user, *key)).rowcount)
 
 
 async def say(memory: Memory, users: Any, texts: tuple[str, ...], day: int = 0) -> None:
@@ -82,9 +84,9 @@ async def say(memory: Memory, users: Any, texts: tuple[str, ...], day: int = 0) 
 
 
 async def drained(memory: Memory, now: list[datetime], times: int = 1) -> None:
-    known = kinds(Services(memory, RuleMind(), clock=lambda: now[0]), GRACE)
+    known = job_kinds(Services(memory, RuleMind(), clock=lambda: now[0]), GRACE)
     for _ in range(times):
-        await Worker(memory.queue, {FORM: known[FORM]}, look=lambda: put_forming(memory)).drain()
+        await Worker(memory.queue, {FORM: known[FORM]}, look=lambda: enqueue_formation(memory)).drain()
         now[0] += timedelta(minutes=15)
 
 

@@ -9,23 +9,26 @@ from langchain_core.messages import HumanMessage
 from langgraph.errors import GraphInterrupt
 
 from support.callers import auth
-from thoughtcycle.graph.resources import Resources, hold
-from thoughtcycle.graph.settings import Settings
-from thoughtcycle.graph.thought_cycle import builder
-from thoughtcycle.mind.roles import ModelSettings
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.sealing import sealed
-from thoughtcycle.nodes.services import Services, lent
-from thoughtcycle.prompts.errors import (
+from thoughtcycle.errors import (
+    ExtraMissing,
     InputRefused,
+    MemoryAway,
     ModelFailed,
     NotAllowed,
-    StorageFailed,
+    StorageUnavailable,
     ThoughtcycleError,
+    TurnKept,
     Unexpected,
     for_strangers,
 )
-from thoughtcycle.web.langgraph_auth import check_unclaimed, store_namespace
+from thoughtcycle.graph.thought_cycle import builder
+from thoughtcycle.mind.model_settings import ModelSettings
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.public_errors import hide_internal_errors
+from thoughtcycle.nodes.base.services import Services, provider_of
+from thoughtcycle.runtime.resources import Resources, hold
+from thoughtcycle.runtime.settings import Settings
+from thoughtcycle.web.auth.langgraph import check_thread_owner, store_namespace
 
 
 def settings(folder: Path) -> Settings:
@@ -35,7 +38,7 @@ def settings(folder: Path) -> Settings:
 
 
 async def say(resources: Resources, user: str, thread: str, *, incognito: bool = False) -> None:
-    graph = builder(lent(resources.services)).compile(checkpointer=resources.checkpointer)
+    graph = builder(provider_of(resources.services)).compile(checkpointer=resources.checkpointer)
     await graph.ainvoke(
         {"messages": [HumanMessage("Oi!")]},
         {"configurable": {"thread_id": thread}},
@@ -48,10 +51,10 @@ async def say(resources: Resources, user: str, thread: str, *, incognito: bool =
 async def test_a_thread_belongs_to_who_began_it(tmp_path: Path, incognito: bool) -> None:
     async with hold(settings(tmp_path), ModelSettings()) as resources:
         await say(resources, "ana", "t1", incognito=incognito)
-        await check_unclaimed("ana", "t1")
-        await check_unclaimed("bob", "t2")
+        await check_thread_owner("ana", "t1")
+        await check_thread_owner("bob", "t2")
         with pytest.raises(NotAllowed):
-            await check_unclaimed("bob", "t1")
+            await check_thread_owner("bob", "t1")
 
 
 @pytest.mark.spec("BY-5")
@@ -70,7 +73,7 @@ class Runtime:
 @pytest.mark.parametrize("error", [KeyError("secret"), ValueError("secret"), OSError("secret")])
 def test_a_fault_is_told_by_name_only(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     services = Services(None, None, public=True)  # type: ignore[arg-type]
-    with pytest.raises(Unexpected) as told, sealed(Runtime("server"), services):  # type: ignore[arg-type]
+    with pytest.raises(Unexpected) as told, hide_internal_errors(Runtime("server"), services):  # type: ignore[arg-type]
         raise error
     assert "secret" not in str(told.value) and "secret" in caplog.text
 
@@ -86,7 +89,7 @@ def test_a_fault_is_told_by_name_only(error: Exception, caplog: pytest.LogCaptur
 )
 def test_other_failures_pass_as_they_are(error: Exception, public: bool, server: str | None) -> None:
     services = Services(None, None, public=public)  # type: ignore[arg-type]
-    with pytest.raises(type(error)) as told, sealed(Runtime(server), services):  # type: ignore[arg-type]
+    with pytest.raises(type(error)) as told, hide_internal_errors(Runtime(server), services):  # type: ignore[arg-type]
         raise error
     assert told.value is error
 
@@ -94,15 +97,16 @@ def test_other_failures_pass_as_they_are(error: Exception, public: bool, server:
 @pytest.mark.parametrize(
     ("error", "shown"),
     [
-        (StorageFailed("storage_unavailable", place="mongodb://inner.host/db"), "storage_trouble"),
-        (StorageFailed("turn_kept"), "turn_kept"),
-        (StorageFailed("memory_away"), "memory_away"),
+        (StorageUnavailable("mongodb://inner.host/db"), "storage_trouble"),
+        (TurnKept(), "turn_kept"),
+        (MemoryAway(), "memory_away"),
         (
             ModelFailed("model_key", url="http://10.0.0.5", model="m", role="chat", setting="X"),
             "model_trouble",
         ),
         (ModelFailed("reply_cut"), "reply_cut"),
         (InputRefused("message_too_long", length=5, longest=3), "message_too_long"),
+        (ExtraMissing("a.pdf", "/srv/10.0.0.5/python"), "extra_missing_there"),
     ],
 )
 def test_strangers_read_no_internals(error: ThoughtcycleError, shown: str) -> None:

@@ -8,12 +8,12 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
+from thoughtcycle.errors import NotAllowed
 from thoughtcycle.graph import create_thought_cycle
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.nodes.base.context import Context
 
 
 @dataclass
@@ -49,4 +49,4 @@ async def test_memory_is_kept_across_turns_and_threads(tmp_path: Path, state: bo
         assert "Anastasia" not in await say("What is my name?", "3", "bia")
         with pytest.raises(NotAllowed):
             await say("What is my name?", "1", "bia")
-        assert len(await memory.branch("ana", "1/katherine")) == 2
+        assert len(await memory.transcript.branch("ana", "1/katherine")) == 2

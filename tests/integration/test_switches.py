@@ -8,10 +8,10 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from support.graphs import lab
-from thoughtcycle.memory.formed import UserSettings
+from thoughtcycle.memory.model.conversation import UserSettings
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.settling import settle_time_zone
+from thoughtcycle.nodes.base.locale import choose_time_zone
 
 T = TypeVar("T")
 
@@ -146,5 +146,5 @@ async def test_the_users_own_zone_and_language_count_where_the_run_names_none(tm
 
 async def test_a_stored_zone_that_this_machine_does_not_know_hinders_nothing() -> None:
     stored = UserSettings(user="ana", time_zone="Mars/Olympus")
-    assert settle_time_zone(None, stored, "UTC") == "UTC"
-    assert settle_time_zone("Asia/Tokyo", stored, "UTC") == "Asia/Tokyo"
+    assert choose_time_zone(None, stored, "UTC") == "UTC"
+    assert choose_time_zone("Asia/Tokyo", stored, "UTC") == "Asia/Tokyo"

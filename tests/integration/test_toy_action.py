@@ -81,7 +81,7 @@ def test_without_the_package_it_is_not_there(installed: dict[str, str]) -> None:
 def test_the_router_prompt_names_it_unless_the_run_disables_it(installed: dict[str, str]) -> None:
     code = """
 from thoughtcycle.nodes.actions.registry import discover
-from thoughtcycle.nodes.context import Context
+from thoughtcycle.nodes.base.context import Context
 for off in ([], ["CountLetters"]):
     print([card.name for card in discover().cards("en", Context(user_id="a", disabled_actions=off))])
 """

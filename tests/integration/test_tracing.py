@@ -11,11 +11,11 @@ from pydantic import SecretStr
 from support.attached import png
 from support.fake_langsmith import fake_langsmith
 from support.graphs import lab
-from thoughtcycle.graph import tracing
-from thoughtcycle.graph.streaming import stream
-from thoughtcycle.memory.secrets import MARK
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.tracing import PSEUDONYMS, tag_of
+from thoughtcycle.memory.text.secrets import MARK
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.tracing import PSEUDONYMS, tag_of
+from thoughtcycle.runtime import tracing
+from thoughtcycle.runtime.streaming import stream
 
 pytestmark = pytest.mark.spec("BY-10")
 

@@ -9,10 +9,10 @@ from support.databases import new_database
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab, replies
 from thoughtcycle.graph.formation import create_formation
-from thoughtcycle.graph.upkeep import create_worker
-from thoughtcycle.memory.records import Cycle
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.memory.model.records import Cycle
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import create_worker
 
 CASES = [
     ("Quero economizar R$ 5.000 até junho.", "não lembre disso", "fica na memória", "5.000"),
@@ -137,7 +137,7 @@ async def test_a_formation_under_way_is_taken_back_in_its_turn(tmp_path: Path, u
         assert type(failure.value).__name__ == "Conflict"
         await formation.ainvoke({"cycle_id": cycle.id}, context=Context(user_id="ana"))
         assert "5.000" not in await kept(talk)
-        again = await talk.memory.cycle("ana", cycle.id)
+        again = await talk.memory.transcript.cycle("ana", cycle.id)
         assert again is not None and again.formation == "none"
 
 
@@ -150,7 +150,7 @@ async def test_no_model_is_asked(tmp_path: Path, fake_openai: FakeOpenAI) -> Non
         asked = len(fake_openai.requests)
         assert "fica na memória" in await talk.answer("não lembre disso")
         assert len(fake_openai.requests) == asked
-        assert await talk.memory.pending_cycles("ana", limit=9) == []
+        assert await talk.memory.conversations.pending_cycles("ana", limit=9) == []
 
 
 @pytest.mark.spec("BY-10")
@@ -183,10 +183,12 @@ async def test_it_is_shown_nowhere_unasked(tmp_path: Path, url: str, thread: str
         for text in TALK:
             await talk.say(text)
         await understood(talk)
-        await talk.memory.embed_messages("ana")
+        await talk.memory.recall.embed_messages("ana")
 
         async def shown(query: str) -> list[str]:
-            found = await talk.memory.recollect("ana", query, thread, memories=5, messages=20, others=others)
+            found = await talk.memory.recall.recollect(
+                "ana", query, thread, memories=5, messages=20, others=others
+            )
             return [hit.text for hit in found.messages if hit.role == "user"]
 
         async def others() -> int:

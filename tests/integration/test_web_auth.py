@@ -17,12 +17,12 @@ from support.callers import KEYS, auth, rsa_key, token, unsigned
 from support.fake_openai import FakeOpenAI
 from support.graphs import models
 from support.web import RULES, serving, settings
-from thoughtcycle.graph.auth_settings import new_key
+from thoughtcycle.runtime.auth_settings import new_key
 from thoughtcycle.web.app import ROUTERS, create_app
-from thoughtcycle.web.auth import COOKIE
-from thoughtcycle.web.channels import Signed
-from thoughtcycle.web.gate import Gated
+from thoughtcycle.web.auth.callers import COOKIE
+from thoughtcycle.web.auth.middleware import AuthenticatedRoute
 from thoughtcycle.web.pages import site
+from thoughtcycle.web.webhooks import SignedRoute
 
 OPEN = {
     ("GET", "/api/openapi.json"),
@@ -93,8 +93,8 @@ async def client(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[http
 def test_every_route_is_gated_or_known_to_be_open() -> None:
     for method, path, kind in routes():
         known = (method, path)
-        assert issubclass(kind, Gated) == (known not in OPEN | SIGNED), known
-        assert issubclass(kind, Signed) == (known in SIGNED), known
+        assert issubclass(kind, AuthenticatedRoute) == (known not in OPEN | SIGNED), known
+        assert issubclass(kind, SignedRoute) == (known in SIGNED), known
 
 
 def test_no_request_begins_with_a_thread() -> None:

@@ -6,8 +6,8 @@ import httpx
 
 from support.web import RULES, settings
 from thoughtcycle.graph.app import garden, thought_cycle
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.web.served import create_served
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.web.server.langgraph import create_served
 
 
 async def test_the_app_alone_holds_what_the_graphs_use(tmp_path: Path) -> None:

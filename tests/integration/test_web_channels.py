@@ -16,12 +16,12 @@ from support.callers import KEYS, auth
 from support.fake_openai import FakeOpenAI
 from support.graphs import models
 from support.web import RULES, said, serving, settings
-from thoughtcycle.graph.settings import load_settings
+from thoughtcycle.errors import InputRefused, StorageUnavailable, TurnKept
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.prompts.errors import InputRefused, StorageFailed
+from thoughtcycle.runtime.settings import load_settings
 from thoughtcycle.web.app import create_app
-from thoughtcycle.web.channels import chat_of, code_in
-from thoughtcycle.web.signatures import sign, verified
+from thoughtcycle.web.auth.signatures import sign, verified
+from thoughtcycle.web.webhooks import channel_chat_id, parse_link_code
 
 SECRET = "the secret that the gateway shares"
 OTHER = "the secret of quite another gateway"
@@ -179,7 +179,7 @@ async def test_a_message_that_comes_again_is_answered_with_the_same_reply(tmp_pa
         at_once = await asyncio.gather(*(send(client, "Meu nome é Ana.", "m1") for _ in range(4)))
         again = await send(client, "Meu nome é Ana.", "m1")
         assert {answer["reply"] for answer in at_once} == {again["reply"]} and "Ana" in again["reply"]
-        memory: Memory = app.state.serving.resources.services.memory
+        memory: Memory = app.state.server.resources.services.memory
         (chat,) = await memory.chats("ana")
         assert chat.cycles == 1
 
@@ -191,12 +191,12 @@ async def test_a_message_kept_through_an_outage_is_told_so(tmp_path: Path) -> No
         await linked(client)
 
         async def away(*_: object) -> None:
-            raise StorageFailed("storage_unavailable", place="memory.db")
+            raise StorageUnavailable("memory.db")
 
         with pytest.MonkeyPatch.context() as broken:
-            broken.setattr(app.state.serving.resources.checkpointer, "aput", away)
+            broken.setattr(app.state.server.resources.checkpointer, "aput", away)
             told = await send(client, "Meu nome é Ana", "m1")
-    assert told == {"linked": True, "reply": StorageFailed("turn_kept").text("pt")}
+    assert told == {"linked": True, "reply": TurnKept().text("pt")}
 
 
 @pytest.mark.spec("BY-5")
@@ -205,10 +205,10 @@ async def test_nobody_else_can_tell_the_id_of_a_channels_chat(tmp_path: Path) ->
     async with serving(app) as client:
         await linked(client)
         await send(client, "Meu nome é Ana.", "m1")
-        memory: Memory = app.state.serving.resources.services.memory
+        memory: Memory = app.state.server.resources.services.memory
         (chat,) = await memory.chats("ana")
-    assert chat.id == chat_of(SecretStr(SECRET), "ana", "whatsapp", PHONE)
-    assert chat.id != chat_of(SecretStr(OTHER), "ana", "whatsapp", PHONE)
+    assert chat.id == channel_chat_id(SecretStr(SECRET), "ana", "whatsapp", PHONE)
+    assert chat.id != channel_chat_id(SecretStr(OTHER), "ana", "whatsapp", PHONE)
 
 
 @pytest.mark.spec("LM-10", "LM-13")
@@ -245,7 +245,7 @@ async def test_a_sender_is_limited_like_a_user(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_a_code(text: str, code: str | None) -> None:
-    assert code_in(text) == code
+    assert parse_link_code(text) == code
 
 
 def test_secrets_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

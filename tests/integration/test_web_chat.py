@@ -12,9 +12,9 @@ from starlette.types import Message, Receive, Scope, Send
 from support.fake_openai import FakeOpenAI, Reply
 from support.graphs import models
 from support.web import events, said, serving, settings, web
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.envelope import Wire, wire
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.envelope import Wire, wire
 from thoughtcycle.web.app import create_app
 
 TALK = "/api/chats/c/messages"
@@ -69,7 +69,7 @@ async def test_stop_keeps_what_was_said(tmp_path: Path, fake_openai: FakeOpenAI)
         fake_openai.say("Finish", model="heavy")
         fake_openai.say(Reply("um dois três quatro cinco", hang_after=2), model="talk")
         turn = asyncio.create_task(talking.post(TALK, json={"message": "Conte até cinco"}))
-        running = app.state.serving.turns
+        running = app.state.server.turns
         async with asyncio.timeout(60):
             while b"dois" not in b"".join(heard):
                 await asyncio.sleep(0.02)
@@ -83,7 +83,7 @@ async def test_stop_keeps_what_was_said(tmp_path: Path, fake_openai: FakeOpenAI)
         assert events(answer)[-1][0] == "end"
         came = (await client.get("/chats/c/coming")).text
         assert "Conte até cinco" in came and "um dois" in came and "coming?" not in came
-        kept = await app.state.serving.resources.services.memory.conversation("ana", "c")
+        kept = await app.state.server.resources.services.memory.conversation("ana", "c")
         (reply,) = kept[-1].variants
         assert reply.cut and "dois" in reply.messages[-1].text
 
@@ -93,14 +93,14 @@ async def test_looking_for_a_reply_takes_no_chat(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     async with serving(app) as client:
         assert (await client.get("/chats/c/coming")).status_code == 200
-        await app.state.serving.resources.services.memory.check_chat("eve", "c")
+        await app.state.server.resources.services.memory.transcript.check_chat("eve", "c")
 
 
 async def test_a_client_that_leaves_loses_nothing(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     async with serving(app) as client:
         turn = asyncio.create_task(client.post(TALK, json={"message": "Meu nome é Pedro"}))
-        memory = app.state.serving.resources.services.memory
+        memory = app.state.server.resources.services.memory
         async with asyncio.timeout(60):
             while not await memory.chats("ana"):
                 await asyncio.sleep(0.01)
@@ -184,7 +184,7 @@ async def test_with_a_chat_end_the_turns_that_run_and_wait_in_it(
 ) -> None:
     app = create_app(settings(tmp_path), models(fake_openai))
     async with serving(app) as client:
-        turns = app.state.serving.turns
+        turns = app.state.server.turns
         acts = {
             "api delete": lambda: client.delete("/api/conversations/c"),
             "page delete": lambda: client.post("/chats/c/delete"),
@@ -200,7 +200,7 @@ async def test_with_a_chat_end_the_turns_that_run_and_wait_in_it(
             await acts[ending]()
             answers = await asyncio.gather(*spoken)
         assert sum("chat_over" in answer.text for answer in answers) == 2
-        assert (turns.running, turns.waiting, turns._lines) == (0, 0, {})
+        assert (turns.running, turns.waiting, turns._queues) == (0, 0, {})
         kept = (await client.get("/api/export")).text
         assert ("Girassol" in kept) is (ending == "stop of the server")
         if ending == "stop of the server":
@@ -213,7 +213,7 @@ async def test_what_waits_is_answered_though_who_said_it_left(
 ) -> None:
     app = create_app(settings(tmp_path), models(fake_openai))
     async with serving(app):
-        turns, memory = app.state.serving.turns, app.state.serving.resources.services.memory
+        turns, memory = app.state.server.turns, app.state.server.resources.services.memory
         fake_openai.say("Finish", "Finish", model="heavy")
         fake_openai.say(Reply("um dois três", hang_after=2), model="talk")
         fake_openai.say("Bom dia", model="talk")
@@ -223,13 +223,13 @@ async def test_what_waits_is_answered_though_who_said_it_left(
             await first
             while not [one for one in fake_openai.requests if one.model == "talk"]:
                 await asyncio.sleep(0.01)
-            (line,) = turns._lines.values()
+            (line,) = turns._queues.values()
             if soon:
                 second.cancel()
             else:
                 line.running.task.add_done_callback(lambda _: second.cancel())
             assert await asyncio.gather(turns.stop("ana", "c"), turns.stop("ana", "c")) == [True, True]
-            while turns._lines:
+            while turns._queues:
                 await asyncio.sleep(0.01)
         await asyncio.wait((second,))
         assert second.cancelled()
@@ -241,7 +241,7 @@ async def test_what_waits_is_answered_though_who_said_it_left(
 async def test_a_message_sent_again_is_the_same_message(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     app = create_app(settings(tmp_path), models(fake_openai))
     async with serving(app) as client:
-        turns = app.state.serving.turns
+        turns = app.state.server.turns
         fake_openai.say("Finish", "Finish", model="heavy")
         fake_openai.say(Reply("um dois três", hang_after=2), model="talk")
         fake_openai.say("Bom dia", model="talk")
@@ -269,7 +269,7 @@ async def test_a_message_sent_again_is_the_same_message(tmp_path: Path, fake_ope
         ]
         assert ids[0][-1] == ids[1][-1]
         assert [one.text for one in (await turns.last("ana", "c"))["messages"]].count("Bom dia") == 1
-        cycles = await app.state.serving.resources.services.memory.conversation("ana", "c", limit=9)
+        cycles = await app.state.server.resources.services.memory.conversation("ana", "c", limit=9)
         assert [cycle.message.id for cycle in cycles] == ["1", "2"]
     async with web(tmp_path, models(fake_openai)) as client:  # another process, later
         assert said(await client.post(TALK, json={"message": "Oi", "id": "2"})) == ["Bom dia"]
@@ -291,7 +291,7 @@ async def test_a_turn_that_keeps_a_stop_to_itself_is_stopped_all_the_same(
 
     app = create_app(settings(tmp_path))
     async with serving(app):
-        turns = app.state.serving.turns
+        turns = app.state.server.turns
         monkeypatch.setattr(turns._runner, "turn", stubborn)
         talk = asyncio.create_task(anext(turns.say(Context(user_id="ana", channel="web"), "c", "Oi", id="1")))
         async with asyncio.timeout(60):
@@ -307,7 +307,7 @@ async def test_a_turn_that_keeps_a_stop_to_itself_is_stopped_all_the_same(
 async def test_nothing_is_said_in_a_chat_while_it_is_deleted(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     async with serving(app):
-        turns = app.state.serving.turns
+        turns = app.state.server.turns
 
         async def answered(user: str, chat: str) -> bool:
             try:
@@ -316,10 +316,10 @@ async def test_nothing_is_said_in_a_chat_while_it_is_deleted(tmp_path: Path) -> 
                 assert refused.code == "chat_over"
                 return False
 
-        async with turns.ended("ana", "c"):
+        async with turns.closing_chat("ana", "c"):
             assert not await answered("ana", "c")
             assert await answered("ana", "d") and await answered("eve", "e")
-            async with turns.left("ana"):
+            async with turns.closing_user("ana"):
                 assert await answered("eve", "e") and not await answered("ana", "f")
             assert not await answered("ana", "c")
         assert await answered("ana", "c") and await answered("ana", "f")

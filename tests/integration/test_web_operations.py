@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from support.mongo import mongodb_server, with_database
 from support.web import web
-from thoughtcycle.web.observing import JsonLines
+from thoughtcycle.web.server.metrics import JsonFormatter
 
 
 async def test_health_and_counts(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ async def test_a_database_that_is_away_is_told(tmp_path: Path) -> None:
 async def test_logs_hold_no_word_of_what_was_said(tmp_path: Path) -> None:
     written = io.StringIO()
     handler = logging.StreamHandler(written)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
     before = root.level
     root.addHandler(handler)

@@ -14,11 +14,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from support.memories import pragma
 from support.web import RULES, events, said, serving, settings
-from thoughtcycle.graph.checkpoints import factory
-from thoughtcycle.memory import outage
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.outage import SpooledMemory
-from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.checkpoints import factory
+from thoughtcycle.errors import StorageUnavailable
+from thoughtcycle.memory.maintenance.doctor import problems
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.offline import outage
+from thoughtcycle.memory.offline.outage import SpooledTranscript
 from thoughtcycle.prompts.loader import texts
 from thoughtcycle.web.app import create_app
 
@@ -33,12 +34,12 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def talking(folder: Path) -> AsyncIterator[tuple[httpx.AsyncClient, FastAPI, SpooledMemory]]:
+async def talking(folder: Path) -> AsyncIterator[tuple[httpx.AsyncClient, FastAPI, Memory]]:
     """A client in whose chat two messages were answered."""
     app = create_app(settings(folder), RULES)
     async with serving(app) as client:
-        memory = app.state.serving.resources.services.memory
-        assert isinstance(memory, SpooledMemory)
+        memory = app.state.server.resources.services.memory
+        assert isinstance(memory.transcript, SpooledTranscript)
         await pragma(memory, "busy_timeout = 50")
         for id, text in (("one", "Oi"), ("two", "Odeio coentro")):
             assert said(await client.post("/api/chats/c/messages", json={"message": text, "id": id}))
@@ -61,7 +62,7 @@ def failing(saver: Any, after: int) -> Iterator[None]:
         nonlocal left
         left -= 1
         if left < 0:
-            raise StorageFailed("storage_unavailable", place="memory.db")
+            raise StorageUnavailable("memory.db")
         return await put(*args)
 
     with pytest.MonkeyPatch.context() as broken:
@@ -77,17 +78,17 @@ async def kept(client: httpx.AsyncClient, path: str, body: dict[str, str]) -> No
     assert "sua mensagem fica guardada" in failure["message"] and "\n" not in failure["message"]
 
 
-async def goes_on(client: httpx.AsyncClient, memory: SpooledMemory) -> list[str]:
+async def goes_on(client: httpx.AsyncClient, memory: Memory) -> list[str]:
     """The messages of the chat, once everything has arrived and another one was answered."""
     async with asyncio.timeout(20):
-        while memory.waiting or memory.unreadable:
+        while memory.availability.waiting or memory.availability.unreadable:
             await asyncio.sleep(0.02)
     talk = [cycle.message.text for cycle in await memory.conversation("ana", "c", limit=9)]
     assert talk[-1] == "Meu nome é Ana"
     assert said(await client.post("/api/chats/c/messages", json={"message": "Tenho um gato"}))
     after = [cycle.message.text for cycle in await memory.conversation("ana", "c", limit=9)]
     assert after[:-1] == talk and after[-1].endswith("Tenho um gato")
-    assert await problems(memory._storage, "ana") == []
+    assert await problems(memory.core.storage, "ana") == []
     return talk
 
 
@@ -100,7 +101,7 @@ async def test_with_the_database_away_the_message_is_kept(
         with locked(tmp_path):
             await kept(client, *turn)
             with pytest.MonkeyPatch.context() as away:
-                away.setattr(SpooledMemory, "unreadable", True)
+                away.setattr(memory.availability, "unreadable", True)
                 for path in ("/", "/chats/c"):  # where one can go on talking
                     page = await client.get(path)
                     assert page.status_code == 200 and texts("en", "page")["away"] in page.text
@@ -114,7 +115,7 @@ async def test_when_it_goes_away_in_the_middle_the_message_is_kept_once(
     tmp_path: Path, turn: tuple[str, dict[str, str]], after: int
 ) -> None:
     async with talking(tmp_path) as (client, app, memory):
-        with failing(app.state.serving.resources.checkpointer, after):
+        with failing(app.state.server.resources.checkpointer, after):
             await kept(client, *turn)
         assert (await goes_on(client, memory)).count("Meu nome é Ana") == 1
 
@@ -125,4 +126,4 @@ async def test_an_incognito_message_is_not_kept(tmp_path: Path) -> None:
         with failing(InMemorySaver, 0):
             answer = await client.post("/api/chats/d/messages", json={"message": "Oi", "incognito": True})
         assert [data["code"] for name, data in events(answer) if name == "failure"] == ["storage_unavailable"]
-        assert not memory.waiting and await memory.conversation("ana", "d") == []
+        assert not memory.availability.waiting and await memory.conversation("ana", "d") == []

@@ -13,12 +13,12 @@ from support.callers import KEYS, auth
 from support.fake_openai import FakeOpenAI
 from support.graphs import models
 from support.web import serving, settings, web
-from thoughtcycle.memory.jobs import Job
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.job import Job
+from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.prompts.loader import texts
 from thoughtcycle.web.app import create_app
-from thoughtcycle.web.headers import POLICY
 from thoughtcycle.web.pages import chat as chat_page
+from thoughtcycle.web.server.headers import POLICY
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b style=color:red>"
 HTMX = {"hx-request": "true"}
@@ -72,7 +72,7 @@ async def test_a_chat_that_the_list_does_not_reach_is_shown(
     monkeypatch.setattr(chat_page, "CHATS", 1)
     app = create_app(settings(tmp_path))
     async with serving(app) as client:
-        memory = app.state.serving.resources.services.memory
+        memory = app.state.server.resources.services.memory
         at = datetime(2026, 3, 1, 12, tzinfo=UTC)
         for day in range(2):
             said, when = f"Dia {day}", at + timedelta(days=day)
@@ -93,20 +93,20 @@ async def test_tokens_and_cost_of_a_turn_are_shown(tmp_path: Path, fake_openai: 
         fake_openai.say("Finish", model="heavy")
         fake_openai.say("Olá!", model="talk")
         await say(client, "Bom dia")
-        state = await app.state.serving.turns.last("ana", "c")
+        state = await app.state.server.turns.last("ana", "c")
         calls = {call["role"]: call for call in state["usage"]}
         assert calls.keys() == {"reasoning_heavy", "chat"}
         heavy, talk = calls["reasoning_heavy"], calls["chat"]
         cost = (heavy["input"] + 2 * heavy["output"] + 3 * talk["input"] + 4 * talk["output"]) / 1e6
         panel = (await client.get("/chats/c/turn")).text
         assert f"{cost:.5f}" in panel and f">{heavy['input']}<" in panel
-        assert await app.state.serving.turns.last("eve", "c") == {}
+        assert await app.state.server.turns.last("eve", "c") == {}
 
 
 async def test_older_messages_come_page_by_page(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     async with serving(app) as client:
-        memory = app.state.serving.resources.services.memory
+        memory = app.state.server.resources.services.memory
         start = datetime(2026, 1, 1, tzinfo=UTC)
         for n in range(40):
             at = start + timedelta(minutes=n)
@@ -245,7 +245,7 @@ async def test_several_are_changed_all_or_none(tmp_path: Path) -> None:
 async def test_memories_are_found_narrowed_and_paged(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     async with serving(app) as client:
-        memory = app.state.serving.resources.services.memory
+        memory = app.state.server.resources.services.memory
         said = datetime(2026, 3, 1, 12, tzinfo=UTC)
         drafts = [
             MemoryDraft(
@@ -287,7 +287,7 @@ async def test_memories_are_found_narrowed_and_paged(tmp_path: Path) -> None:
 async def test_a_memory_full_of_html_is_text(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     async with serving(app) as client:
-        memory = app.state.serving.resources.services.memory
+        memory = app.state.server.resources.services.memory
         draft = MemoryDraft(content=HOSTILE, bindings=(HOSTILE,), tags=(HOSTILE,))
         (saved,) = await memory.save("ana", [draft])
         for path in ("/memories", f"/memories/{saved.record.id}", f"/memories?q={quote(HOSTILE)}"):
@@ -300,7 +300,7 @@ async def test_the_other_pages_show_what_is_kept(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     async with serving(app) as client:
         await say(client, "Meu nome é Pedro e prefiro café sem açúcar")
-        memory = app.state.serving.resources.services.memory
+        memory = app.state.server.resources.services.memory
         dead = Job(id="j1", user="ana", kind="form", due=datetime.now(UTC), state="dead", error="worker_lost")
         await memory.queue.put(dead)
         await memory.queue.put(Job(id="j2", user="eve", kind="form", due=datetime.now(UTC), state="dead"))
@@ -335,7 +335,7 @@ async def test_numbers_times_and_names_are_the_readers(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     headers = {"accept-language": "pt-BR", "cookie": "zone=America%2FSao_Paulo"}
     async with serving(app, **headers) as client:
-        memory = app.state.serving.resources.services.memory
+        memory = app.state.server.resources.services.memory
         at = datetime(2026, 3, 1, 2, 30, tzinfo=UTC)
         await memory.record_cycle("ana", "c", "Bom dia.", "Olá.", at=at, channel="web")
         await client.post("/account/links/code")

@@ -17,12 +17,12 @@ from support.background import Background
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
 from support.year import BEGIN, CHATS, CITIES, IN_PERSON, MONTH, MONTHS, Line, month
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.records import PreservedData
+from thoughtcycle.memory.maintenance.doctor import problems
+from thoughtcycle.memory.model.records import PreservedData
 from thoughtcycle.mind.prompting import estimate_tokens
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.limits import Limits
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.limits import Limits
 
 EXTRA = int(os.environ.get("THOUGHTCYCLE_YEAR", "0"))
 LIMITS = Limits(memory_words=320)
@@ -168,7 +168,7 @@ async def at_the_end_of_a_month(year: Year, number: int) -> None:
         assert year.preserved[chat] <= found, year.preserved[chat] - found
         assert known.total_cycles == len(await memory.conversation("ana", chat, limit=9_999))
     await nothing_decayed_that_must_not(year, number)
-    assert await problems(memory._storage, "ana") == []
+    assert await problems(memory.core.storage, "ana") == []
 
 
 async def nothing_decayed_that_must_not(year: Year, number: int) -> None:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from support.databases import new_database
 from support.memories import START
 from support.properties import SPEECH, USERS, QuickEmbedder
-from thoughtcycle.memory.ids import NAMESPACE, named_id
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import CycleMessage, MemoryDraft, Source
-from thoughtcycle.memory.words import identity
+from thoughtcycle.memory.model.ids import NAMESPACE, named_id
+from thoughtcycle.memory.model.records import CycleMessage, MemoryDraft, Source
+from thoughtcycle.memory.text.analyzer import identity
 
 names = st.lists(st.text(alphabet="a\x1e\x1f01", max_size=4), min_size=1, max_size=4)
 
@@ -43,7 +43,7 @@ async def test_a_user_named_to_meet_another_s_id_keeps_nobody_from_saving(databa
         message = CycleMessage(id="m", role="user", text="oi", at=START)
         for user, chat, id in (("ana", "chat\x1fm", "m"), ("bia", "chat", "m\x1fm")):
             said = message.model_copy(update={"id": id})
-            cycle = await memory.open_cycle(user, chat, said, parent=None, channel="test")
+            cycle = await memory.transcript.open_cycle(user, chat, said, parent=None, channel="test")
             assert (cycle.user, cycle.chat) == (user, chat)
 
 
@@ -70,7 +70,7 @@ async def test_users_whose_names_look_alike_share_nothing(mongodb_url: str) -> N
 
 @pytest.mark.spec("BY-5")
 async def test_a_megabyte_is_kept_found_and_nobody_else_s(database_url: str) -> None:
-    content = "gato $x \x00 👩‍👩‍👧 שלום '\"\\ " * 30_000
+    content = "gato $x \x01 👩‍👩‍👧 שלום '\"\\ " * 30_000
     assert len(content.encode()) > 1_000_000
     async with Memory.open(database_url, embeddings=QuickEmbedder()) as memory:
         await memory.save("bia", [MemoryDraft(content="gato preto")])

@@ -16,14 +16,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from support.memories import START
 from support.properties import SPEECH, USERS, QuickEmbedder, bindings, contents, drafts, said, texts
 from support.sheets import taken_in
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.erasure import is_sign
-from thoughtcycle.memory.masking import HIDDEN
-from thoughtcycle.memory.matching import key, tokens
+from thoughtcycle.errors import ThoughtcycleError
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, MemoryHit, MemoryRecord, MessageHit, Status
-from thoughtcycle.memory.words import stop_words
-from thoughtcycle.prompts.errors import ThoughtcycleError
+from thoughtcycle.memory.model.records import MemoryDraft, MemoryHit, MemoryRecord, MessageHit, Status
+from thoughtcycle.memory.redaction.fingerprint import is_sign
+from thoughtcycle.memory.text.analyzer import stop_words
+from thoughtcycle.memory.text.spans import HIDDEN, key, tokens
 
 Made: TypeAlias = tuple[str, str, str]
 """A memory: its user, its id in the shared database, its id where that user is alone."""
@@ -88,7 +87,7 @@ class World:
         hits = await self.memory.search(user, query, limit=MOST, floor=0.0, include=("facts", "cycles"))
         found = [self._hit(user, hit) for hit in hits]
         words = await self.memory.search(user, query, limit=MOST, vector=NOTHING)
-        hidden = [self.label(user, record.id) for record in await self.memory.hidden(user)]
+        hidden = [self.label(user, record.id) for record in await self.memory.search_service.hidden(user)]
         return {
             "records": records,
             "found": sorted(found, key=repr),
@@ -98,7 +97,7 @@ class World:
                 *await self.memory.conversation_memories(user, limit=MOST),
                 await self.memory.sheets(user, f"chat of {user}"),
                 await self.memory.profile(user),
-                await self.memory.pending_cycles(user, limit=MOST),
+                await self.memory.conversations.pending_cycles(user, limit=MOST),
                 (await self.memory.stats(user)).sheets,
             ],
         }
@@ -258,7 +257,7 @@ class TwoUsers(RuleBasedStateMachine):
                 self.runner.run(memory.conversation_memory(other, sheet.chat_id))
             with pytest.raises(ThoughtcycleError):
                 stolen = sheet.model_copy(update={"user_id": other})
-                self.runner.run(memory.keep_conversation_memory(stolen))
+                self.runner.run(memory.conversations.keep_conversation_memory(stolen))
 
     @rule(who=WHO, paused=st.booleans())
     def set_something(self, who: int, paused: bool) -> None:
@@ -376,7 +375,7 @@ class TwoUsers(RuleBasedStateMachine):
         (other,) = {*self.users} - {user}
         told, counts = [], []
         for world in (self.shared, self.alone[user]):
-            assert await problems(world.memory._storage, user) == []
+            assert await problems(world.memory.core.storage, user) == []
             rows = [
                 row
                 for record in await world.listed(user)

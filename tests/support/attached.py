@@ -9,7 +9,7 @@ from io import BytesIO
 
 import pytest
 
-from thoughtcycle.prompts.errors import ThoughtcycleError
+from thoughtcycle.errors import ThoughtcycleError
 
 DOCX_PARTS = {
     "[Content_Types].xml": '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'

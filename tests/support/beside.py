@@ -5,8 +5,13 @@ from typing import Any
 
 from thoughtcycle.memory.memory import Memory
 
-WRITES = ("save", "commit", "amend_cycle", "put_sheet")
-"""Methods of the storage by which formation and garden write."""
+WRITES = (
+    ("memories", "save"),
+    ("memories", "commit"),
+    ("transcript", "amend_cycle"),
+    ("documents", "put"),
+)
+"""Methods of the storage's repositories by which formation and garden write."""
 
 
 class Beside:
@@ -14,8 +19,9 @@ class Beside:
 
     def __init__(self, memory: Memory, victim: int, act: Callable[[], Awaitable[object]]) -> None:
         self.writes, self.name = 0, ""
-        for name in WRITES:
-            setattr(memory._storage, name, self._watched(name, getattr(memory._storage, name), victim, act))
+        for place, name in WRITES:
+            repository = getattr(memory.core.storage, place)
+            setattr(repository, name, self._watched(name, getattr(repository, name), victim, act))
 
     def _watched(
         self,

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sy
 
 from support.command import CLEAN, PYTHON
 from support.fake_openai import FakeOpenAI
-from thoughtcycle.graph.auth_settings import digest_of, new_key
-from thoughtcycle.web.auth import COOKIE
+from thoughtcycle.runtime.auth_settings import digest_of, new_key
+from thoughtcycle.web.auth.callers import COOKIE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PATIENCE = 60_000

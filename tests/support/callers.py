@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from thoughtcycle.graph.auth_settings import ApiKey, AuthSettings, digest_of, new_key
+from thoughtcycle.runtime.auth_settings import ApiKey, AuthSettings, digest_of, new_key
 
 SECRET = "a secret that only the two of us know"
 URL = "https://issuer.example/keys"

@@ -10,7 +10,7 @@ from langgraph_sdk.client import LangGraphClient
 from support.dialogue import HEAVY, REASON, TALK
 from support.fake_openai import Behaviour, Recorded, Reply, Status
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryRecord
+from thoughtcycle.memory.model.records import MemoryRecord
 
 ASSISTANT = "thought_cycle"
 SLOW = " ".join(f"palavra{number}" for number in range(12))

@@ -7,7 +7,7 @@ import pytest
 
 from support.databases import new_database
 from support.memories import Clock, WordEmbedder
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 
 
@@ -21,4 +21,4 @@ async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     async with Memory.open(url, embeddings=embeddings, clock=Clock()) as opened:
         yield opened
         for user in ("ana", "bia"):
-            assert await problems(opened._storage, user) == []
+            assert await problems(opened.core.storage, user) == []

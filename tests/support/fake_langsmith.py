@@ -15,7 +15,7 @@ import langsmith
 import pytest
 from langsmith import utils
 
-from thoughtcycle.graph import tracing
+from thoughtcycle.runtime import tracing
 
 _RUN = re.compile(rb'name="(?:post|patch)\.[0-9a-f-]+"\r\n.*?\r\n\r\n(.*?)\r\n--', re.DOTALL)
 AT = "2026-11-22T00:00:00+00:00"

@@ -11,22 +11,22 @@ from langchain_core.messages import HumanMessage
 
 from support.fake_openai import FakeOpenAI
 from support.leaping import PATIENCE
-from thoughtcycle.graph.checkpoints.factory import open_checkpointer
+from thoughtcycle.checkpoints.factory import open_checkpointer
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
-from thoughtcycle.graph.upkeep import kinds as jobs_of
-from thoughtcycle.graph.upkeep import put_forming
-from thoughtcycle.memory.erasing import GRACE
+from thoughtcycle.memory.core.worker import Kind, Worker
+from thoughtcycle.memory.erasure.service import GRACE
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import utc_now
-from thoughtcycle.memory.worker import Kind, Worker
+from thoughtcycle.memory.model.records import utc_now
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind
-from thoughtcycle.mind.roles import ModelSettings, RoleSettings
+from thoughtcycle.mind.model_settings import ModelSettings, RoleSettings
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.context import Context
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import enqueue_formation
+from thoughtcycle.runtime.upkeep import job_kinds as jobs_of
 
 
 def models(server: FakeOpenAI, timeout: float = PATIENCE) -> ModelSettings:
@@ -79,7 +79,7 @@ class Lab:
         if not self.jobs:
             self.jobs.update(jobs_of(self.services, GRACE))
         chosen = {name: job for name, job in self.jobs.items() if not kinds or name in kinds}
-        await Worker(self.memory.queue, chosen, look=lambda: put_forming(self.memory)).drain()
+        await Worker(self.memory.queue, chosen, look=lambda: enqueue_formation(self.memory)).drain()
 
 
 def replies(values: dict[str, Any]) -> str:

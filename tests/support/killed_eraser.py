@@ -18,10 +18,10 @@ from support.killed_mongo_writer import Killer
 from support.killed_writer import arm
 from support.memories import Clock, WordEmbedder, said, step
 from support.sheets import judgement, profile, sheet
-from thoughtcycle.memory.formed import Profile
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, Source
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
+from thoughtcycle.memory.model.conversation import Profile
+from thoughtcycle.memory.model.records import MemoryDraft, Source
+from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 
 KEY = "name"
 
@@ -29,7 +29,7 @@ KEY = "name"
 async def fill(memory: Memory) -> None:
     """Somebody says his name, corrects it, and something else with it; formation has taken it in."""
     told = "Meu nome é Pedro e moro em Natal"
-    cycle = await memory.open_cycle("ana", "chat", said(told), parent=None, channel="cli")
+    cycle = await memory.transcript.open_cycle("ana", "chat", said(told), parent=None, channel="cli")
     drafts = [
         MemoryDraft(
             content="Nome: Pedro", key=KEY, bindings=("nome",), source=Source(cycle=cycle.id, words=told)
@@ -38,17 +38,21 @@ async def fill(memory: Memory) -> None:
     ]
     name, city = await memory.save("ana", drafts)
     reply = said("Prazer, Pedro!", "2", "assistant")
-    closed = await memory.close_cycle("ana", cycle.id, execution="e", messages=[reply], steps=[step()])
+    closed = await memory.transcript.close_cycle(
+        "ana", cycle.id, execution="e", messages=[reply], steps=[step()]
+    )
     assert closed is not None
     found = judgement(cycle.id).model_copy(update={"summary": "O usuário se chama Pedro."})
-    await memory.form_cycle("ana", cycle.id, judgement=found, marks=(), formation="done", expected=closed)
+    await memory.conversations.form_cycle(
+        "ana", cycle.id, judgement=found, marks=(), formation="done", expected=closed
+    )
     made = sheet(closed, closed)
     data = made.critical_data[0].model_copy(update={"text": told})
-    await memory.keep_conversation_memory(
+    await memory.conversations.keep_conversation_memory(
         made.model_copy(update={"working": "Fala com Pedro.", "critical_data": (data,)})
     )
     habit = profile(closed, closed).entries[0].model_copy(update={"key": "nome", "value": "Pedro"})
-    await memory.keep_profile(Profile(user="ana", entries=(habit,)))
+    await memory.conversations.keep_profile(Profile(user="ana", entries=(habit,)))
     await memory.update("ana", name.record.id, content="Nome: Pedro Paulo")
     await memory.update("ana", city.record.id, content="Mora em Recife")
 
@@ -56,9 +60,9 @@ async def fill(memory: Memory) -> None:
 async def erase(memory: Memory, victim: int, killer: Killer) -> None:
     """Erases the name; the process dies before step `victim` of it."""
     (name,) = [record for record in await memory.list("ana") if record.key == KEY]
-    storage = memory._storage
+    storage = memory.core.storage
     if isinstance(storage, SqliteStorage):
-        await storage._run("DEFERRED", lambda: arm(storage._connection, victim))
+        await storage.database.read(arm, victim)
     else:
         killer.left = victim
     await memory.erase("ana", [name.id])

@@ -20,15 +20,15 @@ from pymongo import MongoClient, monitoring
 
 from support.killed_mongo_writer import Killer
 from support.memories import WordEmbedder
-from thoughtcycle.graph.upkeep import FORM, GARDEN, kinds, put_forming, put_gardens
-from thoughtcycle.memory.erasing import GRACE
+from thoughtcycle.memory.core.worker import Worker
+from thoughtcycle.memory.erasure.service import GRACE
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
-from thoughtcycle.memory.worker import Worker
+from thoughtcycle.memory.model.records import MemoryDraft
+from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.nodes.services import Services
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.runtime.upkeep import FORM, GARDEN, enqueue_formation, enqueue_gardens, job_kinds
 
 SAID_AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NOW = datetime(2026, 3, 20, 9, tzinfo=UTC)
@@ -80,11 +80,11 @@ async def work_on(memory: Memory, work: str, now: datetime) -> None:
     """What a worker does until nothing is left to do; one job at a time, so that each run takes the same way."""
     limits = Limits(memory_words=200, compress_at=0.5, compress_to=0.1)
     services = Services(memory, RuleMind(), limits, clock=lambda: now)
-    known = kinds(services, GRACE)
+    known = job_kinds(services, GRACE)
     if work == "form":
-        worker = Worker(memory.queue, {FORM: known[FORM]}, slots=1, look=lambda: put_forming(memory))
+        worker = Worker(memory.queue, {FORM: known[FORM]}, slots=1, look=lambda: enqueue_formation(memory))
     else:
-        await put_gardens(memory)
+        await enqueue_gardens(memory)
         worker = Worker(memory.queue, {GARDEN: known[GARDEN]}, slots=1)
     await worker.drain()
 
@@ -117,9 +117,9 @@ async def run(url: str, work: str, victim: int, killer: Killer) -> int:
     """One victim's life; the number of writes, where nobody killed it."""
     now, own = time_of(work), own_of(url, victim)
     async with Memory.open(own, embeddings=WordEmbedder(), clock=lambda: now) as memory:
-        storage = memory._storage
+        storage = memory.core.storage
         if isinstance(storage, SqliteStorage):
-            await storage._run("DEFERRED", lambda: arm(storage._connection, killer))
+            await storage.database.read(arm, killer)
         else:
             await asyncio.to_thread(fetch, url, own)
         killer.left = victim or MANY

@@ -12,8 +12,15 @@ from thoughtcycle.memory.memory import Memory
 
 async def main(url: str, file: str, left: int) -> None:
     async with Memory.open(url, embeddings=None) as memory:
-        for name in ("claim", "add_cycle", "append_cycle", "adopt", "commit"):
-            write = getattr(memory._storage, name)
+        storage = memory.core.storage
+        for repository, name in (
+            (storage.chats, "claim"),
+            (storage.transcript, "add_cycle"),
+            (storage.transcript, "append_cycle"),
+            (storage.chats, "adopt"),
+            (storage.memories, "commit"),
+        ):
+            write = getattr(repository, name)
 
             async def dying(*args: Any, write: Any = write, **options: Any) -> Any:
                 nonlocal left
@@ -23,7 +30,7 @@ async def main(url: str, file: str, left: int) -> None:
                     os.kill(os.getpid(), signal.SIGKILL)
                 return told
 
-            setattr(memory._storage, name, dying)
+            setattr(repository, name, dying)
         await memory.import_file("ana", Path(file))
 
 

@@ -15,8 +15,8 @@ from pymongo import monitoring
 
 from support.memories import WordEmbedder, said, step
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
-from thoughtcycle.memory.storage.mongo import MongoStorage
+from thoughtcycle.memory.model.records import MemoryDraft
+from thoughtcycle.memory.storage.mongo.storage import MongoStorage
 
 OLD = MemoryDraft(content="Mora em Olinda", key="city", bindings=("cidade",))
 DRAFTS = [
@@ -47,12 +47,14 @@ class Killer(monitoring.CommandListener):
 async def run(url: str, change: str, victim: int, killer: Killer) -> None:
     """Fills the database, then makes the change; the process dies before its writing command `victim`."""
     async with Memory.open(url, embeddings=WordEmbedder()) as memory:
-        assert isinstance(memory._storage, MongoStorage)
+        assert isinstance(memory.core.storage, MongoStorage)
         await memory.save("ana", [OLD])
         (saved,) = await memory.save("ana", [OLD.model_copy(update={"content": "Mora em Recife"})])
-        first = await memory.open_cycle("ana", "chat", said("oi"), parent=None, channel="cli")
-        await memory.close_cycle("ana", first.id, execution="e", messages=[], steps=[step()])
-        second = await memory.open_cycle("ana", "chat", said("e?", "2"), parent=first.id, channel="cli")
+        first = await memory.transcript.open_cycle("ana", "chat", said("oi"), parent=None, channel="cli")
+        await memory.transcript.close_cycle("ana", first.id, execution="e", messages=[], steps=[step()])
+        second = await memory.transcript.open_cycle(
+            "ana", "chat", said("e?", "2"), parent=first.id, channel="cli"
+        )
         killer.left = victim
         match change:
             case "save":
@@ -63,7 +65,9 @@ async def run(url: str, change: str, victim: int, killer: Killer) -> None:
                 await memory.hide("ana", [saved.record.id])
             case "close":
                 reply = said("olá", "3", "assistant")
-                await memory.close_cycle("ana", second.id, execution="e", messages=[reply], steps=[step()])
+                await memory.transcript.close_cycle(
+                    "ana", second.id, execution="e", messages=[reply], steps=[step()]
+                )
         killer.left = 0
 
 

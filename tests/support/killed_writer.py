@@ -16,8 +16,8 @@ from pathlib import Path
 
 from support.memories import WordEmbedder
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
+from thoughtcycle.memory.model.records import MemoryDraft
+from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 
 DRAFTS = [
     MemoryDraft(content="Mora em Natal", key="city", bindings=("cidade", "city")),
@@ -29,9 +29,9 @@ async def run(path: Path, change: str, victim: int) -> None:
     """Makes the change; the process dies before statement `victim` of it."""
     async with Memory.open(f"sqlite:///{path}", embeddings=WordEmbedder()) as memory:
         (city,) = [record for record in await memory.list("ana") if record.key == "city"]
-        storage = memory._storage
+        storage = memory.core.storage
         assert isinstance(storage, SqliteStorage)
-        await storage._run("DEFERRED", lambda: arm(storage._connection, victim))
+        await storage.database.read(arm, victim)
         match change:
             case "save":
                 await memory.save("ana", DRAFTS)

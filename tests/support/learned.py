@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Status
+from thoughtcycle.memory.model.records import Status
 
 VOLATILE = {"created", "updated", "updated_at", "revision", "number", "at"}
 
@@ -14,9 +14,9 @@ VOLATILE = {"created", "updated", "updated_at", "revision", "number", "at"}
 async def state(memory: Memory, since: datetime) -> dict[str, Any]:
     """All that is kept of the user; what happened now happened now, whenever that was."""
     statuses: tuple[Status, ...] = ("active", "archived", "superseded", "hidden", "erased")
-    journal = await memory._storage.journal("ana", limit=None)
+    journal = await memory.core.storage.memories.journal("ana", limit=None)
     records = await memory.list("ana", statuses=statuses)
-    vectors = await memory._storage.vectors("ana", [record.id for record in records])
+    vectors = await memory.core.storage.memories.vectors("ana", [record.id for record in records])
     every = {
         "memories": sorted((one.model_dump() for one in records), key=lambda one: str(one["id"])),
         "journal": sorted((row.op, row.memory, row.cycle or "") for row in journal),

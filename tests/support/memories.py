@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import CycleMessage, MemoryRecord, Step, Vector
+from thoughtcycle.memory.model.records import CycleMessage, MemoryRecord, Step, Vector
 from thoughtcycle.memory.storage.base import Entry, Feed
-from thoughtcycle.memory.storage.documents import blocks_of, entry_of, to_document
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
-from thoughtcycle.memory.words import fold
+from thoughtcycle.memory.storage.serialization import blocks_of, entry_of, to_document
+from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
+from thoughtcycle.memory.text.analyzer import fold
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -100,6 +100,6 @@ def step(action: str = "Finish") -> Step:
 
 async def pragma(memory: Memory, text: str) -> None:
     """Runs a PRAGMA on the memory's own connection."""
-    storage = memory._storage
+    storage = memory.core.storage
     assert isinstance(storage, SqliteStorage)
-    await storage._run("DEFERRED", lambda: storage._connection.execute(f"PRAGMA {text}").fetchall())
+    await storage.database.read(lambda db: db.execute(f"PRAGMA {text}").fetchall())

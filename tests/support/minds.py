@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from langchain_core.messages import HumanMessage
 
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.mind.roles import ModelRole
+from thoughtcycle.mind.model_settings import ModelRole
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=ZoneInfo("America/Sao_Paulo"))
 

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-from thoughtcycle.memory.records import MemoryDraft, Source
-from thoughtcycle.memory.words import fold
+from thoughtcycle.memory.model.records import MemoryDraft, Source
+from thoughtcycle.memory.text.analyzer import fold
 
 DIMENSION = 16
 _COMMON = {
@@ -29,7 +29,7 @@ USERS = (
     "ana",
     "Ana",
     "ana ",
-    "ana\x00",
+    "ana\x01",
     "ana\x1f",
     "a.b",
     "$where",
@@ -51,7 +51,7 @@ SPEECH = (
     "gato",
     'it\'s "quoted" \\ `x`',
     "$set: {$gt: 1}",
-    "a\x00b gato",
+    "a\x01b gato",
     "\x1f\x1e\x02",
     "👩‍👩‍👧 praia 🏖️",
     "\u202eשלום praia\u202c",

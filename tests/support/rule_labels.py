@@ -1,4 +1,4 @@
-"""The labels in which messages of the language rules are judged: those of `evals/rules.py`."""
+"""The labels in which messages of the language rules are judged: those of `thoughtcycle/evals/rules.py`."""
 
 import sys
 import tomllib
@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def evaluation() -> ModuleType:
-    """The module `evals/rules.py`, which is not installed."""
-    found = spec_from_file_location("evals_rules", ROOT / "evals" / "rules.py")
+    """The module `thoughtcycle/evals/rules.py`, which is not installed."""
+    found = spec_from_file_location("evals_rules", ROOT / "thoughtcycle" / "evals" / "rules.py")
     assert found and found.loader
     module = module_from_spec(found)
     sys.modules["evals_rules"] = module

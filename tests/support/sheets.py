@@ -1,7 +1,11 @@
 """Makers of sheets for tests: two exchanges, and what formation could have made of them."""
 
+from dataclasses import replace
+
 from support.memories import START, said
-from thoughtcycle.memory.formed import (
+from thoughtcycle.memory.conversation.loading import HOT, conversation_of, dumped
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model.conversation import (
     ConversationMemory,
     LedgerEntry,
     OldCycle,
@@ -9,9 +13,16 @@ from thoughtcycle.memory.formed import (
     Profile,
     ProfileEntry,
 )
-from thoughtcycle.memory.judgement import CriticalDatum, FoundFact, Judgement, Mood, Preserved, PreservedData
-from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.model.judgement import (
+    CriticalDatum,
+    FoundFact,
+    Judgement,
+    Mood,
+    Preserved,
+    PreservedData,
+)
+from thoughtcycle.memory.model.records import Cycle, MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.storage.base import StoredDocument
 
 DOG = "Minha cachorra se chama Luna e custa R$ 350 por mês"
 PLAN = "Quero juntar R$ 5.000 até dezembro"
@@ -22,9 +33,9 @@ async def talk(memory: Memory, text: str = DOG, chat: str = "chat", user: str = 
     before = await memory.conversation(user, chat, limit=1)
     parent = before[-1].id if before else None
     message = said(text, id=text[:20])
-    opened = await memory.open_cycle(user, chat, message, parent=parent, channel="cli")
+    opened = await memory.transcript.open_cycle(user, chat, message, parent=parent, channel="cli")
     reply = said(f"Entendi: {text}", f"r{text[:20]}", "assistant")
-    closed = await memory.close_cycle(user, opened.id, execution="e", messages=[reply], steps=[])
+    closed = await memory.transcript.close_cycle(user, opened.id, execution="e", messages=[reply], steps=[])
     assert closed is not None
     return closed
 
@@ -99,6 +110,18 @@ def sheet(told: Cycle, other: Cycle) -> ConversationMemory:
     )
 
 
+def stored(memory: ConversationMemory, revision: int = 1) -> StoredDocument:
+    """The document and entries of a memory, all of it or a part."""
+    text, rows = dumped(memory, revision)
+    return StoredDocument(memory.user_id, "conversation", memory.chat_id, revision, START, text, entries=rows)
+
+
+def read(found: StoredDocument, *, partial: bool = False) -> ConversationMemory:
+    """The memory that these say."""
+    entries = {part: rows for part, rows in found.entries.items() if part in HOT or not partial}
+    return conversation_of(replace(found, entries=entries, partial=partial), found.user, found.id, START)
+
+
 def profile(told: Cycle, other: Cycle) -> Profile:
     """A profile that rests on both."""
     times = {"created": told.message.at, "updated": told.message.at}
@@ -111,13 +134,15 @@ def profile(told: Cycle, other: Cycle) -> Profile:
 
 async def taken_in(memory: Memory, user: str) -> None:
     """Formation in small: what was said goes into judgement, memory of the chat and profile as it is."""
-    for cycle in await memory.pending_cycles(user, limit=3):
+    for cycle in await memory.conversations.pending_cycles(user, limit=3):
         text, at = cycle.message.text, cycle.message.at
         datum = CriticalDatum(kind="important_decisions", text=text, cycle=cycle.id, at=at)
         found = Judgement(
             importance=50, summary=text, facts=(FoundFact(content=text, words=text),), critical=(datum,)
         )
-        await memory.form_cycle(user, cycle.id, judgement=found, marks=(), formation="done", expected=cycle)
+        await memory.conversations.form_cycle(
+            user, cycle.id, judgement=found, marks=(), formation="done", expected=cycle
+        )
         known = await memory.conversation_memory(user, cycle.chat)
         entry = OldCycle(
             cycle_id=cycle.id, timestamp=at, summary=text, original_word_count=1, summary_word_count=1
@@ -128,7 +153,7 @@ async def taken_in(memory: Memory, user: str) -> None:
             "working": f"{known.working}\n{text}"[-300:],
             "head": cycle.id,
         }
-        await memory.keep_conversation_memory(known.model_copy(update=made))
+        await memory.conversations.keep_conversation_memory(known.model_copy(update=made))
         habits = await memory.profile(user)
         habit = ProfileEntry(
             key=f"key {len(habits.entries)}",
@@ -138,4 +163,6 @@ async def taken_in(memory: Memory, user: str) -> None:
             created=at,
             updated=at,
         )
-        await memory.keep_profile(habits.model_copy(update={"entries": (*habits.entries, habit)}))
+        await memory.conversations.keep_profile(
+            habits.model_copy(update={"entries": (*habits.entries, habit)})
+        )

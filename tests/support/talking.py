@@ -9,8 +9,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 
-from thoughtcycle.graph.checkpoints.mongodb import MongoSaver
-from thoughtcycle.graph.checkpoints.sqlite import SqliteSaver
+from thoughtcycle.checkpoints.mongodb import MongoSaver
+from thoughtcycle.checkpoints.sqlite import SqliteSaver
 
 Saver = SqliteSaver | MongoSaver
 

@@ -28,10 +28,10 @@ HEAVY = (
     "rich.console",
     "rich.progress",
     "rich.table",
-    "thoughtcycle.evals.stored",
-    "thoughtcycle.graph.checkpoints.mongodb",
-    "thoughtcycle.graph.opening",
-    "thoughtcycle.graph.resources",
+    "thoughtcycle.evals.memory_metrics",
+    "thoughtcycle.checkpoints.mongodb",
+    "thoughtcycle.runtime.opening",
+    "thoughtcycle.runtime.resources",
     "typer",
 )
 """None of them reads the environment or starts a thread when it is imported."""

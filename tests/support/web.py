@@ -10,8 +10,8 @@ import httpx
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from thoughtcycle.graph.settings import Settings
-from thoughtcycle.mind.roles import ModelSettings
+from thoughtcycle.mind.model_settings import ModelSettings
+from thoughtcycle.runtime.settings import Settings
 from thoughtcycle.web.app import create_app
 
 RULES = ModelSettings(openai_api_key=None, openai_base_url=None)

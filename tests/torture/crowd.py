@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from support.properties import QuickEmbedder
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, Status, utc_now
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.model.records import MemoryDraft, Status, utc_now
 from torture.children import Child, Tell, done
 from torture.imports import TOLD, export
 
@@ -160,8 +160,8 @@ async def _unfound(memory: Memory, board: Path, chance: random.Random) -> str | 
 async def _look(tell: Tell, url: str, user: str) -> None:
     async with Memory.open(url, embeddings=QuickEmbedder()) as memory:
         records = await memory.list(user, statuses=get_args(Status))
-        journal = await memory._storage.journal(user)
-        feed = await memory._storage.cycle_feed(user, 0, model=None)
+        journal = await memory.core.storage.memories.journal(user)
+        feed = await memory.core.storage.transcript.cycle_feed(user, 0, model=None)
         paths = {
             chat: [cycle.message.text for cycle in await memory.conversation(user, chat, limit=100_000)]
             for chat in {cycle.chat for cycle in feed.cycles}
@@ -172,7 +172,7 @@ async def _look(tell: Tell, url: str, user: str) -> None:
             before=[(row.memory, row.before.text) for row in journal if row.before is not None],
             said=[cycle.message.text for cycle in feed.cycles],
             live=[text for path in paths.values() for text in path],
-            problems=await problems(memory._storage, user),
+            problems=await problems(memory.core.storage, user),
         )
 
 

@@ -8,9 +8,9 @@ from time import monotonic, sleep
 from typing import Any, get_args
 
 from support.properties import QuickEmbedder
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Status, utc_now
+from thoughtcycle.memory.model.records import MemoryDraft, MemoryRecord, Status, utc_now
 from torture.children import Child, Tell, done
 from torture.imports import export
 
@@ -226,5 +226,5 @@ async def _look(tell: Tell, url: str, user: str) -> None:
             memories=[(one.id, one.status, one.text, one.current) for one in records],
             path=[cycle.id for cycle in path],
             found=sorted(hit.record.text for hit in hits),
-            problems=await problems(memory._storage, user),
+            problems=await problems(memory.core.storage, user),
         )

@@ -5,8 +5,8 @@ import os
 import random
 import signal
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
@@ -14,11 +14,10 @@ from typing import Any, TypeAlias
 
 from support.mongo import mongodb_server, with_database
 from support.properties import QuickEmbedder
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.errors import StorageFailed
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.outage import open_spooled
-from thoughtcycle.memory.records import Cycle, CycleMessage, MemoryDraft, MemoryRecord, Source, utc_now
-from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.memory.model.records import Cycle, CycleMessage, MemoryDraft, MemoryRecord, Source, utc_now
 from torture.children import Child, Tell, done
 
 USERS = ("ana", "bia")
@@ -108,13 +107,13 @@ def _faults(user: str, told: list[dict[str, Any]], seen: dict[str, Any]) -> list
 async def _write(tell: Tell, url: str, folder: Path, me: int, seed: int, span: float) -> None:
     """Writes memories of its own and talks in a chat of its own, for `span` seconds.
 
-    Half of the writers have a spool; the others make a refused call again themselves.
+    Half of the writers have a spool for what is said; whatever is refused is asked for again.
     """
     chance, user = random.Random(seed * 100 + me), USERS[me % len(USERS)]
     mine: list[MemoryRecord] = []
     opened: AbstractAsyncContextManager[Memory] = Memory.open(url, embeddings=QuickEmbedder())
     if me >= WRITERS // 2:
-        opened = open_spooled(url, embeddings=QuickEmbedder(), folder=folder / f"spool {me}")
+        opened = Memory.open(url, embeddings=QuickEmbedder(), spool=folder / f"spool {me}")
     async with opened as memory:
         tell("open")
         number, until = 0, monotonic() + span
@@ -153,17 +152,18 @@ def _said(memory: Memory, user: str, me: int, word: str) -> Call:
     async def call() -> None:
         if not begun:
             begun.append(
-                await memory.open_cycle(user, f"chat {me}", message, parent=None, channel="test", follow=True)
+                await memory.transcript.open_cycle(
+                    user, f"chat {me}", message, parent=None, channel="test", follow=True
+                )
             )
-        await memory.close_cycle(user, begun[0].id, execution="e", messages=[], steps=[])
+        await memory.transcript.close_cycle(user, begun[0].id, execution="e", messages=[], steps=[])
 
     return call
 
 
 def _updated(memory: Memory, user: str, one: MemoryRecord, word: str, mine: list[MemoryRecord]) -> Call:
     async def call() -> None:
-        with _kept():
-            await memory.update(user, one.id, content=word)
+        await memory.update(user, one.id, content=word)
         mine.append(one.model_copy(update={"content": word}))
 
     return call
@@ -171,20 +171,9 @@ def _updated(memory: Memory, user: str, one: MemoryRecord, word: str, mine: list
 
 def _hidden(memory: Memory, user: str, one: MemoryRecord) -> Call:
     async def call() -> None:
-        with _kept():
-            await memory.hide(user, [one.id])
+        await memory.hide(user, [one.id])
 
     return call
-
-
-@contextmanager
-def _kept() -> Iterator[None]:
-    """A change that waits in the spool counts as made."""
-    try:
-        yield
-    except StorageFailed as error:
-        if error.code != "memory_later":
-            raise
 
 
 async def _insisted(call: Call) -> dict[str, Any]:
@@ -210,5 +199,5 @@ async def _look(tell: Tell, url: str, user: str) -> None:
             "seen",
             active=[record.text for record in await memory.list(user)],
             said=[cycle.message.text for path in paths for cycle in path],
-            problems=await problems(memory._storage, user),
+            problems=await problems(memory.core.storage, user),
         )

@@ -26,11 +26,11 @@ from support.callers import (
     token,
     unsigned,
 )
-from thoughtcycle.graph.auth_settings import AuthSettings, new_key
-from thoughtcycle.graph.settings import Settings, load_settings
-from thoughtcycle.prompts.errors import InputRefused, NotAuthenticated
-from thoughtcycle.web.auth import COOKIE, Authenticator, Caller, check_listening
-from thoughtcycle.web.jwks import FRESH_SECONDS, PAUSE_SECONDS, STALE_SECONDS, PublishedKeys
+from thoughtcycle.errors import InputRefused, NotAuthenticated
+from thoughtcycle.runtime.auth_settings import AuthSettings, new_key
+from thoughtcycle.runtime.settings import Settings, load_settings
+from thoughtcycle.web.auth.callers import COOKIE, Authenticator, Caller, check_bind_address
+from thoughtcycle.web.auth.jwks import FRESH_SECONDS, PAUSE_SECONDS, STALE_SECONDS, PublishedKeys
 
 HOST = {"host": "localhost:8000"}
 
@@ -252,14 +252,14 @@ async def test_a_friendly_origin_is_admitted() -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.5", "example.com", "localhost.evil.com"])
 def test_listening_beyond_loopback_needs_authentication(host: str) -> None:
     with pytest.raises(InputRefused) as refused:
-        check_listening(host, Settings(auth=AuthSettings()))
+        check_bind_address(host, Settings(auth=AuthSettings()))
     assert refused.value.code == "listening_open"
-    check_listening(host, Settings(auth=auth()))
+    check_bind_address(host, Settings(auth=auth()))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1", "[::1]"])
 def test_listening_on_loopback_needs_none(host: str) -> None:
-    check_listening(host, Settings(auth=AuthSettings()))
+    check_bind_address(host, Settings(auth=AuthSettings()))
 
 
 @pytest.mark.parametrize(

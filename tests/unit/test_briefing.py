@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.memories import record
-from thoughtcycle.memory.brief_sections import Material
-from thoughtcycle.memory.briefing import CHARS_PER_TOKEN, RECIPES, briefed
-from thoughtcycle.memory.formed import ConversationMemory, OldCycle, Period, Profile, ProfileEntry
-from thoughtcycle.memory.judgement import Judgement, Mood
-from thoughtcycle.memory.likeness import Told
-from thoughtcycle.memory.recalling import Recollection
-from thoughtcycle.memory.records import Cycle, CycleMessage, MemoryHit, MessageHit
+from thoughtcycle.memory.briefing.builder import CHARS_PER_TOKEN, RECIPES, briefed
+from thoughtcycle.memory.briefing.sections import Material
+from thoughtcycle.memory.model.conversation import ConversationMemory, OldCycle, Period, Profile, ProfileEntry
+from thoughtcycle.memory.model.judgement import Judgement, Mood
+from thoughtcycle.memory.model.records import Cycle, CycleMessage, MemoryHit, MessageHit
+from thoughtcycle.memory.search.passive_recall import Recollection
+from thoughtcycle.memory.text.similarity import Told
 from thoughtcycle.prompts.loader import LANGUAGES
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=ZoneInfo("America/Sao_Paulo"))

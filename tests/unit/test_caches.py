@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from functools import _lru_cache_wrapper
 from itertools import product
 
-from thoughtcycle.memory import funnel
-from thoughtcycle.memory.words import terms
-from thoughtcycle.mind.language.critical import critical_in
-from thoughtcycle.mind.language.statements import statement
-from thoughtcycle.mind.language.understanding import understand
+from thoughtcycle.language.facts.critical import critical_in
+from thoughtcycle.language.facts.statements import parse_statement
+from thoughtcycle.language.intents.understanding import understand
+from thoughtcycle.memory.rules import relevance_filter as funnel
+from thoughtcycle.memory.text.analyzer import terms
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.prompts.loader import LANGUAGES
 
@@ -37,7 +37,7 @@ def listen(numbers: range) -> None:
             text = saying.format(invented(number), invented(number + 4_000))
             understand(text, language=language, now=NOW)
             critical_in(text, language=language, now=NOW, cycle="c")
-            statement(text, language)
+            parse_statement(text, language)
             funnel.of_message(text)
             terms(text)
             LexicalEmbeddings().embed_query(text)

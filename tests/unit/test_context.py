@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from thoughtcycle.nodes.context import Context, adapt, of_run
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.errors import InputRefused, NotAllowed
+from thoughtcycle.nodes.base.context import Context, adapt, context_of_run
 from thoughtcycle.prompts.loader import LANGUAGES
 
 
@@ -31,27 +31,29 @@ def test_any_shape_of_context_is_adapted() -> None:
 
 def test_none_is_the_default_and_a_form_may_send_texts() -> None:
     given = {"user_id": "ana", "channel": None, "disabled_actions": None, "time_zone": None}
-    assert of_run(runtime(given), adapt, None) == Context(user_id="ana")
+    assert context_of_run(runtime(given), adapt, None) == Context(user_id="ana")
     form = {"user_id": "ana", "incognito": "false", "max_steps": "3", "disabled_actions": ("Finish",)}
-    assert of_run(runtime(form), adapt, None) == Context(
+    assert context_of_run(runtime(form), adapt, None) == Context(
         user_id="ana", max_steps=3, disabled_actions=["Finish"]
     )
     unfilled = dict.fromkeys(("channel", "language", "time_zone", "persona", "max_steps", "incognito"), "")
-    assert of_run(runtime({"user_id": "ana", **unfilled}), adapt, None) == Context(user_id="ana")
+    assert context_of_run(runtime({"user_id": "ana", **unfilled}), adapt, None) == Context(user_id="ana")
 
 
 def test_the_authenticated_user_wins_over_the_clients() -> None:
-    assert of_run(runtime({"user_id": "eve"}, "ana"), adapt, "solo").user_id == "ana"
-    assert of_run(runtime({"user_id": "eve"}), adapt, "solo").user_id == "eve"
-    assert of_run(runtime(None), adapt, "solo").user_id == "solo"
+    assert context_of_run(runtime({"user_id": "eve"}, "ana"), adapt, "solo").user_id == "ana"
+    assert context_of_run(runtime({"user_id": "eve"}), adapt, "solo").user_id == "eve"
+    assert context_of_run(runtime(None), adapt, "solo").user_id == "solo"
 
 
 def test_where_callers_are_asked_a_client_never_says_who_it_is() -> None:
     nobody = SimpleNamespace(context={"user_id": "eve"}, server_info=SimpleNamespace(user=None))
     with pytest.raises(NotAllowed, match="user"):
-        of_run(nobody, adapt, "solo", public=True)
-    assert of_run(runtime({"user_id": "eve"}, "ana"), adapt, None, public=True).user_id == "ana"
-    assert of_run(runtime({"user_id": "eve"}), adapt, None, public=True).user_id == "eve"  # in process
+        context_of_run(nobody, adapt, "solo", public=True)
+    assert context_of_run(runtime({"user_id": "eve"}, "ana"), adapt, None, public=True).user_id == "ana"
+    assert (
+        context_of_run(runtime({"user_id": "eve"}), adapt, None, public=True).user_id == "eve"
+    )  # in process
 
 
 def test_without_a_user_the_run_fails_closed() -> None:
@@ -63,7 +65,7 @@ def test_without_a_user_the_run_fails_closed() -> None:
         {"user_id": 7},
     ):
         with pytest.raises(NotAllowed, match="user"):
-            of_run(runtime(given), adapt, None)
+            context_of_run(runtime(given), adapt, None)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,7 @@ def test_without_a_user_the_run_fails_closed() -> None:
 )
 def test_what_cannot_be_used_is_refused_in_one_line(values: dict[str, Any], code: str) -> None:
     with pytest.raises(InputRefused) as refused:
-        of_run(runtime({"user_id": "ana", **values}), adapt, None)
+        context_of_run(runtime({"user_id": "ana", **values}), adapt, None)
     assert refused.value.code == code
     for language in LANGUAGES:
         line = refused.value.text(language)

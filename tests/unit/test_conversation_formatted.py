@@ -5,11 +5,11 @@ import json
 import pytest
 
 from support.exchanges import at, exchange, judged
-from thoughtcycle.memory.ageing import aged
-from thoughtcycle.memory.formatted import as_object, as_text
-from thoughtcycle.memory.formed import ConversationMemory
-from thoughtcycle.memory.judgement import CriticalDatum
-from thoughtcycle.memory.volume import Volume
+from thoughtcycle.memory.model.conversation import ConversationMemory
+from thoughtcycle.memory.model.judgement import CriticalDatum
+from thoughtcycle.memory.rules.rendering import as_object, as_text
+from thoughtcycle.memory.rules.window import aged
+from thoughtcycle.memory.rules.word_budget import Volume
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 GOAL = "Quero economizar R$ 5.000 até junho"

@@ -3,18 +3,16 @@
 import pytest
 
 from support.exchanges import at, exchange, judged
-from thoughtcycle.memory.ageing import aged, missing
-from thoughtcycle.memory.compression import Shorten, finished, next_step, rolled_up, shortened
-from thoughtcycle.memory.formatted import as_text
-from thoughtcycle.memory.formed import ConversationMemory
-from thoughtcycle.memory.records import Cycle
-from thoughtcycle.memory.volume import Volume, compression_due
-from thoughtcycle.mind.language.critical import critical_in
-from thoughtcycle.mind.language.preserved import preserved_in
-from thoughtcycle.mind.language.shortening import shorten
+from thoughtcycle.language.facts.critical import critical_in, preserved_in
+from thoughtcycle.language.facts.summaries import shorten
+from thoughtcycle.memory.model.conversation import ConversationMemory
+from thoughtcycle.memory.model.records import Cycle
+from thoughtcycle.memory.rules.compression import Shorten, finished, next_step, rolled_up, shortened
+from thoughtcycle.memory.rules.rendering import as_text
+from thoughtcycle.memory.rules.window import aged, missing
+from thoughtcycle.memory.rules.word_budget import Volume, compression_due
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.formation.compressing import compress
-from thoughtcycle.nodes.formation.rolling_up import roll_up
+from thoughtcycle.nodes.formation.summaries import roll_up, shorten_pieces
 from thoughtcycle.prompts.loader import Language
 
 SAID = {
@@ -58,7 +56,7 @@ async def test_the_goal_survives(language: Language) -> None:
             continue
         while step := next_step(memory, cycles[-2:], volume):
             if isinstance(step, Shorten):
-                answers = await compress(mind, step, language=language, now=at(number))
+                answers = await shorten_pieces(mind, step, language=language, now=at(number))
                 memory = shortened(memory, step, answers)
             else:
                 answer = await roll_up(mind, step, language=language, now=at(number))

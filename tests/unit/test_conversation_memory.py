@@ -1,18 +1,28 @@
 """Ageing, volume, compression and the ledger of a conversation's memory, as pure rules (CM-2 … CM-7)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from support.exchanges import at, exchange, judged
-from thoughtcycle.memory.ageing import aged, missing, since_head, with_working, working_due
-from thoughtcycle.memory.annex import joined, parted
-from thoughtcycle.memory.compression import RollUp, Shorten, finished, next_step, rolled_up, shortened
-from thoughtcycle.memory.formed import C, ConversationMemory, Period
-from thoughtcycle.memory.judgement import CriticalDatum, CriticalKind, Preserved, PreservedData
-from thoughtcycle.memory.ledger import figures, guarded, merged
-from thoughtcycle.memory.records import Cycle
-from thoughtcycle.memory.volume import Volume, compression_due, count_words, counted, cut, recent_words, usage
+from support.sheets import read, stored
+from thoughtcycle.memory.conversation.loading import SheetBroken, recounted
+from thoughtcycle.memory.model.conversation import ConversationMemory, Period
+from thoughtcycle.memory.model.judgement import CriticalDatum, CriticalKind, Preserved, PreservedData
+from thoughtcycle.memory.model.records import Cycle
+from thoughtcycle.memory.rules.compression import RollUp, Shorten, finished, next_step, rolled_up, shortened
+from thoughtcycle.memory.rules.preserved_data import figures, guarded, merged
+from thoughtcycle.memory.rules.window import aged, missing, since_head, with_working, working_due
+from thoughtcycle.memory.rules.word_budget import (
+    Volume,
+    compression_due,
+    count_words,
+    counted,
+    cut,
+    recent_words,
+    usage,
+)
 
 VOLUME = Volume()
 
@@ -281,7 +291,7 @@ def _nothing_is_lost(memory: ConversationMemory, cycles: Sequence[Cycle]) -> Non
     assert covered == [cycle.id for cycle in cycles[:-2]]
 
 
-def gone_on(memory: C, cycles: Sequence[Cycle]) -> C:
+def gone_on(memory: ConversationMemory, cycles: Sequence[Cycle]) -> ConversationMemory:
     """`after`, from the end of the branch alone."""
     end = since_head(memory, cycles[:-9:-1])
     assert end is not None
@@ -304,26 +314,38 @@ def test_the_end_of_a_long_chat_says_as_much_as_all_of_it(together: int) -> None
             cycles = [told(n) if one.judgement is None else one for n, one in enumerate(cycles)]
         whole = after(memory, cycles)
         assert gone_on(memory, cycles) == whole and gone_on(whole, cycles) is whole
-        digest, annex = parted(memory)
-        assert joined(gone_on(digest, cycles), annex) == whole
+        before = stored(memory)
+        part = stored(gone_on(read(before, partial=True), cycles))
+        assert part.entries.keys() < before.entries.keys()
+        assert read(replace(part, entries={**before.entries, **part.entries})) == revised(whole)
         if working_due(whole):
             whole = with_working(whole, f"bis {len(cycles)}", at(9))
         memory = settle(whole, cycles[-2:], "curto " * 9, small) if compression_due(whole, small) else whole
     assert memory.compression_count > 1 and memory.periods
 
 
-def test_both_parts_of_a_memory_make_it_whole_whatever_an_edit_took_out() -> None:
+def test_a_memory_is_read_as_it_was_stored_and_refused_where_cycles_are_missing() -> None:
     periods = [
         Period(cycle_ids=tuple(ids), since=at(n), until=at(n), summary=f"p{n}", word_count=1)
         for n, ids in enumerate((["c0", "c1"], [], ["c2"], ["c0"]))
     ]
     known = after(empty(), [exchange(n) for n in range(5)]).model_copy(update={"periods": tuple(periods)})
-    digest, annex = parted(known)
-    assert joined(digest, annex) == known
-    fewer = digest.model_copy(update={"periods": digest.periods[2:]})
-    assert joined(fewer, annex) == known.model_copy(update={"periods": tuple(periods[2:])})
-    for wrong in (annex.rolled[:2], (("c0",), *annex.rolled[1:])):
-        assert joined(digest, annex.model_copy(update={"rolled": wrong})) is None
+    found = stored(known)
+    assert read(found) == recounted(revised(known))
+    part = read(found, partial=True)
+    assert (part.partial, part.rolled, [one.first for one in part.periods]) == (
+        True,
+        4,
+        ["c0", "", "c2", "c0"],
+    )
+    for wrong in (found.entries["cycle_ids"][:2], ['["c0"]', *found.entries["cycle_ids"][1:]]):
+        with pytest.raises(SheetBroken):
+            read(replace(found, entries={**found.entries, "cycle_ids": wrong}))
+
+
+def revised(memory: ConversationMemory) -> ConversationMemory:
+    """As it is stored once."""
+    return memory.model_copy(update={"revision": 1})
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.dialogue_file import read_dialogue
 from thoughtcycle.evals.metrics import Metric, mean, share, shown, times
-from thoughtcycle.prompts.errors import InputRefused
 
 GOOD = {"user": "ana", "chat": "a", "at": "2026-05-01T10:00:00", "message": "oi"}
 

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from thoughtcycle.cli.main import app
-from thoughtcycle.evals.labels import HALVES, alternating, labelled, load
-from thoughtcycle.evals.messages import ALL, Reading, failures, score
+from thoughtcycle.evals.everyday import ALL, Reading, failures, score
+from thoughtcycle.evals.everyday_labels import HALVES, alternating, labelled, load
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from thoughtcycle.cli.main import app
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.reconcile import MEASURES, score, sick
-from thoughtcycle.prompts.errors import InputRefused
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 

@@ -14,25 +14,24 @@ from typer.testing import CliRunner
 from support.exchanges import exchange, judged
 from support.memories import START, WordEmbedder, record
 from thoughtcycle.cli.main import app
-from thoughtcycle.evals import compression, economy, funnel, labels, locomo, prefeval
-from thoughtcycle.evals.asking import Baseline, halves
-from thoughtcycle.evals.forming import formed
-from thoughtcycle.evals.labels import SERIES, Half, Series
-from thoughtcycle.evals.locomo import Fed, Turn, exchanges
-from thoughtcycle.evals.measures import Asked, recall, reciprocal_rank, score, scores
-from thoughtcycle.evals.page import page
-from thoughtcycle.memory.brief_sections import Material
-from thoughtcycle.memory.briefing import briefed
-from thoughtcycle.memory.formed import ConversationMemory, LedgerEntry
-from thoughtcycle.memory.judgement import CriticalDatum, Preserved, PreservedData
-from thoughtcycle.memory.recalling import Recollection
-from thoughtcycle.memory.records import MemoryHit, Source
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.evals import compression, economy, everyday_labels, funnel, locomo, prefeval
+from thoughtcycle.evals.everyday_labels import SERIES, Half, Series
+from thoughtcycle.evals.locomo import Turn, TurnPlace, exchanges, formed_conversation
+from thoughtcycle.evals.retrieval import Baseline, halves
+from thoughtcycle.evals.retrieval_page import page
+from thoughtcycle.evals.retrieval_scores import QuestionResult, recall, reciprocal_rank, score, scores
+from thoughtcycle.memory.briefing.builder import briefed
+from thoughtcycle.memory.briefing.sections import Material
+from thoughtcycle.memory.model.conversation import ConversationMemory, LedgerEntry
+from thoughtcycle.memory.model.judgement import CriticalDatum, Preserved, PreservedData
+from thoughtcycle.memory.model.records import MemoryHit, Source
+from thoughtcycle.memory.search.passive_recall import Recollection
 from thoughtcycle.prompts.loader import LANGUAGES
 
 
-def asked(relevant: str, found: str, half: str = "tune", category: str = "c") -> Asked:
-    return Asked(half, category, frozenset(relevant), tuple(found))
+def asked(relevant: str, found: str, half: str = "tune", category: str = "c") -> QuestionResult:
+    return QuestionResult(half, category, frozenset(relevant), tuple(found))
 
 
 @pytest.mark.parametrize(
@@ -156,22 +155,22 @@ async def test_the_economy_counts_tokens_and_evidence_per_budget(data: Path) -> 
 
 def test_a_memory_made_from_a_turn_counts_as_its_evidence() -> None:
     wanted = {"D1:1": Turn("D1:1", "Rui", "We camped by the lake"), "D1:2": Turn("D1:2", "Eva", "Lovely")}
-    fed = {"D1:1": Fed("m1", "k"), "D1:2": Fed("m2", "k")}
+    fed = {"D1:1": TurnPlace("m1", "k"), "D1:2": TurnPlace("m2", "k")}
     source = Source(cycle="k", words="camped by the lake")
     kept = MemoryHit(record=record("m", source=source), relevance=1.0, matched="")
     material = Material(query="q", chat="c", now=START, found=Recollection(hits=[kept]))
     brief = briefed(material, tokens=100, language="en")
     assert economy.evidence_in(brief, material, wanted, fed) == {"D1:1"}
     assert economy.evidence_in(briefed(material, tokens=5, language="en"), material, wanted, fed) == set()
-    elsewhere = {id: Fed(one.message, "other") for id, one in fed.items()}
+    elsewhere = {id: TurnPlace(one.message, "other") for id, one in fed.items()}
     assert economy.evidence_in(brief, material, wanted, elsewhere) == set()
 
 
 async def test_a_conversation_is_understood_before_it_is_asked_about(data: Path) -> None:
     (one, _) = locomo.load(data)
-    async with formed(one, None) as it:
-        assert not await it.memory.pending_cycles(limit=1)
-        (camped,) = await it.memory.cycles("c1", [it.fed["D1:1"].cycle])
+    async with formed_conversation(one, None) as it:
+        assert not await it.memory.conversations.pending_cycles(limit=1)
+        (camped,) = await it.memory.transcript.cycles("c1", [it.fed["D1:1"].cycle])
         assert camped.judgement is not None and it.now > max(moment for moment, _ in one.sessions)
 
 
@@ -313,7 +312,7 @@ def test_what_the_funnel_gets_wrong_is_listed_of_the_tuned_halves_only() -> None
         f"{one.category}: {one.text!r}: {'lost' if one.keep else 'passed'}"
         for series in SERIES
         for language in LANGUAGES
-        for one in labels.load(language, "tune", series)
+        for one in everyday_labels.load(language, "tune", series)
     }
     assert shown.exit_code == 0 and known.issuperset(filter(None, shown.stdout.splitlines()))
 

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from support.attached import docx, gif, jpeg, locked_pdf, looped_pdf, pdf, png, webp, zipped
-from thoughtcycle.memory import extraction_child
-from thoughtcycle.memory.extraction import FileLimits, look_at
-from thoughtcycle.memory.media import CHUNK, Attachment, pieces
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.extras import install_command
+from thoughtcycle.memory.files import extraction_child
+from thoughtcycle.memory.files.extraction import FileLimits, look_at
+from thoughtcycle.memory.model.attachment import CHUNK, Attachment, pieces
+from thoughtcycle.prompts.loader import LANGUAGES
 
 pytestmark = pytest.mark.spec("LM-15")
 
@@ -163,7 +165,7 @@ def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(extraction_child, "__file__", str(child))
     with pytest.raises(InputRefused) as refused:
         look("a.pdf", pdf("x"))
-    assert "thoughtcycle[documents]" in refused.value.text("en")
+    assert all(install_command("documents") in refused.value.text(language) for language in LANGUAGES)
 
 
 def test_pieces_are_short_and_lose_no_word() -> None:

@@ -10,14 +10,14 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import Field
 
-from thoughtcycle.memory.judgement import Judgement
-from thoughtcycle.memory.records import MemoryRecord, Recalled
+from thoughtcycle.memory.model.judgement import Judgement
+from thoughtcycle.memory.model.records import MemoryRecord, Recalled
 from thoughtcycle.mind.llm import LLMMind
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.formation.answer import FACTS
 from thoughtcycle.nodes.formation.exchange import Exchange
-from thoughtcycle.nodes.formation.judging import compact_form, judged
-from thoughtcycle.nodes.formation.rule_judge import dropped, judged_by_rules
+from thoughtcycle.nodes.formation.judge.answer import FACTS
+from thoughtcycle.nodes.formation.judge.model_judge import compact_form, judged
+from thoughtcycle.nodes.formation.judge.rule_judge import dropped, judged_by_rules
 
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 SAID = "Sou vegetariano, moro em Recife e adoro jazz."

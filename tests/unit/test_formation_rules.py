@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from thoughtcycle.memory.judgement import Judgement
-from thoughtcycle.memory.secrets import MARK
-from thoughtcycle.mind.language.importance import CONTEXT, CRITICAL
-from thoughtcycle.mind.language.summaries import WORDS, summary_of
-from thoughtcycle.nodes.formation.code import code_in, without_code
+from thoughtcycle.language.facts.summaries import SUMMARY_WORDS, summarize
+from thoughtcycle.language.intents.importance import CONTEXT, CRITICAL
+from thoughtcycle.memory.model.judgement import Judgement
+from thoughtcycle.memory.text.secrets import MARK
 from thoughtcycle.nodes.formation.exchange import Exchange
-from thoughtcycle.nodes.formation.rule_judge import dropped, is_landmark, judged_by_rules
+from thoughtcycle.nodes.formation.judge.code import code_in, without_code
+from thoughtcycle.nodes.formation.judge.rule_judge import dropped, is_landmark, judged_by_rules
 
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 PYTHON = "def sort(items):\n    return sorted(items)"
@@ -224,11 +224,11 @@ def test_what_holds_critical_data_always_passes() -> None:
 @pytest.mark.spec("CM-3", "SM-4")
 def test_a_summary_is_short_and_extractive() -> None:
     message = "Oi! " + "palavra " * 80 + "fim. Gastei R$ 300 em Recife na terça."
-    summary = summary_of(message, "Entendi tudo. " * 30)
-    assert len(summary.split()) <= WORDS
-    assert summary_of("Moro em Recife.", "") == "Moro em Recife."
-    assert summary_of("", "Oi!") == "Oi!"
-    assert summary_of("", "") == ""
+    summary = summarize(message, "Entendi tudo. " * 30)
+    assert len(summary.split()) <= SUMMARY_WORDS
+    assert summarize("Moro em Recife.", "") == "Moro em Recife."
+    assert summarize("", "Oi!") == "Oi!"
+    assert summarize("", "") == ""
 
 
 @pytest.mark.spec("SM-4")
@@ -238,7 +238,7 @@ def test_a_summary_is_short_and_extractive() -> None:
 def test_a_whole_book_is_judged_soon(unit: str) -> None:
     start = time.thread_time()
     found = judged(unit * (60_000 // len(unit)), unit * (60_000 // len(unit)))
-    assert len(found.summary.split()) <= WORDS
+    assert len(found.summary.split()) <= SUMMARY_WORDS
     assert time.thread_time() - start < 30
 
 

@@ -8,19 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.exchanges import at, judged
-from thoughtcycle.memory.compression import Piece, RollUp, Shorten
-from thoughtcycle.memory.judgement import CriticalDatum, Mood, Preserved, PreservedData
-from thoughtcycle.memory.volume import count_words
+from thoughtcycle.errors import ModelFailed
+from thoughtcycle.language.facts.summaries import shorten, shorten_all
+from thoughtcycle.memory.model.judgement import CriticalDatum, Mood, Preserved, PreservedData
+from thoughtcycle.memory.rules.compression import Piece, RollUp, Shorten
+from thoughtcycle.memory.rules.word_budget import count_words
 from thoughtcycle.mind.base import Mind
-from thoughtcycle.mind.language.shortening import shorten, together
 from thoughtcycle.mind.prompting import ask_prompt, estimate_tokens
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.formation import compressing, rolling_up
-from thoughtcycle.nodes.formation.brevity import cleaned, within
-from thoughtcycle.nodes.formation.compressing import compress
-from thoughtcycle.nodes.formation.rolling_up import roll_up
-from thoughtcycle.nodes.formation.working_summary import working_by_rules, working_summary
-from thoughtcycle.prompts.errors import ModelFailed
+from thoughtcycle.nodes.formation.summaries import (
+    clean_answer,
+    clip_to_tokens,
+    roll_up,
+    roll_up_question,
+    rolled_up_by_rules,
+    shorten_pieces,
+    shorten_question,
+    working_by_rules,
+    working_summary,
+)
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -69,10 +75,12 @@ def test_shortening_only_leaves_out(text: str, words: int) -> None:
 
 
 def test_several_texts_as_one() -> None:
-    told = together(["Pagou R$ 90 de luz.", "", "Não foi à festa da Bia em maio, porque estava cansado"], 12)
+    told = shorten_all(
+        ["Pagou R$ 90 de luz.", "", "Não foi à festa da Bia em maio, porque estava cansado"], 12
+    )
     assert told == "Pagou R$ 90 de luz; Não foi festa Bia maio, cansado"
-    assert together([], 10) == ""
-    assert count_words(together(["um dois três quatro"] * 30, 10)) <= 10
+    assert shorten_all([], 10) == ""
+    assert count_words(shorten_all(["um dois três quatro"] * 30, 10)) <= 10
 
 
 @pytest.mark.parametrize(
@@ -89,7 +97,7 @@ def test_several_texts_as_one() -> None:
     ],
 )
 def test_what_a_model_puts_around_its_text_goes(answer: str, expected: str) -> None:
-    assert cleaned(answer, "pt") == expected
+    assert clean_answer(answer, "pt") == expected
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -97,7 +105,7 @@ def test_what_a_model_puts_around_its_text_goes(answer: str, expected: str) -> N
 @pytest.mark.spec("CM-6", "CM-8")
 async def test_rules_answer_for_what_the_model_leaves_out(mind: Mind, language: Language) -> None:
     step = Shorten((piece("c0"), piece("c1", "curto")), 12)
-    answers = await compress(mind, step, language=language, now=NOW)
+    answers = await shorten_pieces(mind, step, language=language, now=NOW)
     assert answers == {"c0": shorten(LONG, 12), "c1": "curto"}
 
 
@@ -105,7 +113,7 @@ async def test_rules_answer_for_what_the_model_leaves_out(mind: Mind, language: 
 async def test_the_model_sees_the_pieces_and_what_to_keep() -> None:
     mind = Told(["um", "dois"])
     step = Shorten((piece("c0"), piece("c1")), 20)
-    assert await compress(mind, step, language="pt", now=NOW) == {"c0": "um", "c1": "dois"}
+    assert await shorten_pieces(mind, step, language="pt", now=NOW) == {"c0": "um", "c1": "dois"}
     assert "no máximo 20 palavras" in mind.prompt
     assert f"1. (2026-11-01) {LONG} [manter: R$ 5.000]" in mind.prompt
 
@@ -115,15 +123,11 @@ async def test_the_model_sees_the_pieces_and_what_to_keep() -> None:
 async def test_a_period_is_summarised_by_rules_when_the_model_fails(answer: str | None) -> None:
     step = RollUp((piece("c0"), piece("c1")), 40)
     told = await roll_up(Told(answer), step, language="pt", now=NOW)
-    assert (
-        told == rolling_up.rolled_up_by_rules(step) == await roll_up(RuleMind(), step, language="en", now=NOW)
-    )
+    assert told == rolled_up_by_rules(step) == await roll_up(RuleMind(), step, language="en", now=NOW)
     assert count_words(told) <= 40 and "5.000" in told
 
 
-@pytest.mark.parametrize(
-    "question", [compressing.question(Shorten((), 1)), rolling_up.question(RollUp((), 1))]
-)
+@pytest.mark.parametrize("question", [shorten_question(Shorten((), 1)), roll_up_question(RollUp((), 1))])
 def test_the_background_role_is_asked(question: Any) -> None:
     assert question.role == "background"
 
@@ -165,4 +169,4 @@ async def test_the_working_summary_stays_when_nothing_was_said() -> None:
 
 
 def test_a_text_within_tokens_ends_at_a_word() -> None:
-    assert within("um dois três", 2) == "um…"
+    assert clip_to_tokens("um dois três", 2) == "um…"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from thoughtcycle.prompts.errors import reason
+from thoughtcycle.errors import reason
 from thoughtcycle.prompts.forms import day, moment, number, size
 from thoughtcycle.prompts.loader import texts
 

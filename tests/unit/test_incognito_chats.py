@@ -9,14 +9,14 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 
-from thoughtcycle.graph import incognito
-from thoughtcycle.graph.checkpoints.in_memory import BriefSaver
-from thoughtcycle.graph.incognito import IncognitoChats, Place, surplus
+from thoughtcycle.checkpoints.in_memory import BoundedInMemorySaver
 from thoughtcycle.graph.thought_cycle import builder, compile_cycle
-from thoughtcycle.nodes.services import Services, lent
+from thoughtcycle.nodes.base.services import Services, provider_of
+from thoughtcycle.runtime import incognito
+from thoughtcycle.runtime.incognito import ChatKey, IncognitoChats, surplus
 
 
-def places(written: str) -> list[Place]:
+def places(written: str) -> list[ChatKey]:
     return [(name[0], name[1:]) for name in written.split()]
 
 
@@ -43,31 +43,37 @@ def test_what_goes_where_two_each_and_four_in_all_are_kept(kept: str, gone: str 
 def chats(monkeypatch: pytest.MonkeyPatch) -> IncognitoChats:
     monkeypatch.setattr(incognito, "surplus", lambda kept: surplus(kept, per_user=3, in_all=9))
     services = Services(None, None)  # type: ignore[arg-type]
-    memory = SimpleNamespace(erase_also=lambda place: None)
-    return IncognitoChats(compile_cycle(builder(lent(services))), memory)  # type: ignore[arg-type]
+    memory = SimpleNamespace(erasure=SimpleNamespace(erase_also=lambda place: None))
+    return IncognitoChats(compile_cycle(builder(provider_of(services))), memory)  # type: ignore[arg-type]
 
 
-def known(chats: IncognitoChats, user: str, names: Sequence[str]) -> list[str]:
-    return [name for name in names if chats.known(user, name) is not None]
+def known_graphs(chats: IncognitoChats, user: str, names: Sequence[str]) -> list[str]:
+    return [name for name in names if chats.graph_of(user, name) is not None]
 
 
 @pytest.mark.spec("BY-10", "BY-5")
 def test_a_users_many_chats_push_out_their_own_only(chats: IncognitoChats) -> None:
     for name in ("1", "2"):
-        chats.used("bia", name)
+        chats.graph_for_turn("bia", name)
     for number in range(50):
-        chats.used("ana", str(number))
-    assert known(chats, "bia", ["1", "2"]) == ["1", "2"]
-    assert known(chats, "ana", [str(number) for number in range(50)]) == ["47", "48", "49"]
+        chats.graph_for_turn("ana", str(number))
+    assert known_graphs(chats, "bia", ["1", "2"]) == ["1", "2"]
+    assert known_graphs(chats, "ana", [str(number) for number in range(50)]) == ["47", "48", "49"]
 
 
 @pytest.mark.spec("BY-5", "BY-4")
 def test_a_chat_has_a_state_of_its_own_until_it_is_dropped(chats: IncognitoChats) -> None:
-    first, same, other = chats.used("ana", "1"), chats.used("ana", "1"), chats.used("bia", "1")
+    first, same, other = (
+        chats.graph_for_turn("ana", "1"),
+        chats.graph_for_turn("ana", "1"),
+        chats.graph_for_turn("bia", "1"),
+    )
     assert first is same and first is not other
-    assert isinstance(first.checkpointer, BriefSaver) and first.checkpointer is not other.checkpointer
+    assert (
+        isinstance(first.checkpointer, BoundedInMemorySaver) and first.checkpointer is not other.checkpointer
+    )
     chats.drop("ana")
-    assert chats.known("ana", "1") is None and chats.known("bia", "1") is other
+    assert chats.graph_of("ana", "1") is None and chats.graph_of("bia", "1") is other
 
 
 class Talk(TypedDict):
@@ -79,7 +85,7 @@ async def test_a_long_chat_keeps_its_last_turns_only() -> None:
     graph = StateGraph(Talk)
     graph.add_node("answer", lambda state: {"said": [f"re: {state['said'][-1]}"], "answered": 1})
     graph.add_edge(START, "answer")
-    saver = BriefSaver(keep_turns=2)
+    saver = BoundedInMemorySaver(keep_turns=2)
     talk = graph.compile(checkpointer=saver)
     place: RunnableConfig = {"configurable": {"thread_id": "t"}}
     sizes = []

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from support.memories import START
-from thoughtcycle.memory import jobs
-from thoughtcycle.memory.jobs import Job, new_job
+from thoughtcycle.memory.model import job as jobs
+from thoughtcycle.memory.model.job import Job, new_job
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 

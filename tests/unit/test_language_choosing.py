@@ -2,7 +2,7 @@
 
 import pytest
 
-from thoughtcycle.mind.language.choosing import chosen
+from thoughtcycle.language.intents.choice import parse_choice
 from thoughtcycle.prompts.loader import Language
 
 
@@ -32,8 +32,8 @@ from thoughtcycle.prompts.loader import Language
     ],
 )
 def test_what_is_picked_of_three(language: Language, text: str, place: int | None) -> None:
-    assert chosen(text, 3, language) == place
+    assert parse_choice(text, 3, language) == place
 
 
 def test_of_nothing_nothing_is_picked() -> None:
-    assert chosen("the last one", 0, "en") is None
+    assert parse_choice("the last one", 0, "en") is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from thoughtcycle.mind.language.critical import critical_in
+from thoughtcycle.language.facts.critical import critical_in
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 SATURDAY = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from thoughtcycle.mind.language.fold import fold
-from thoughtcycle.mind.language.understanding import understand
+from thoughtcycle.language.intents.understanding import understand
+from thoughtcycle.language.parse.folding import fold
 from thoughtcycle.prompts.loader import Language
 
 NOW = datetime(2026, 11, 21, 10, 0)

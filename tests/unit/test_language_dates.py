@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from thoughtcycle.mind.language.dates import amounts, annotate, mentions, number_value
+from thoughtcycle.language.parse.dates import amounts_in, annotate, dates_in, number_value
 
 SATURDAY = datetime(2026, 11, 21, 10, 0)
 Language = Literal["pt", "en"]
@@ -80,7 +80,7 @@ def test_the_end_of_a_year_and_of_a_month() -> None:
 )
 @pytest.mark.spec("CM-3", "BY-11")
 def test_calendar_dates(language: Language, text: str, values: list[str]) -> None:
-    assert [mention.value for mention in mentions(text, language, SATURDAY)] == values
+    assert [mention.value for mention in dates_in(text, language, SATURDAY)] == values
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_calendar_dates(language: Language, text: str, values: list[str]) -> Non
 )
 @pytest.mark.spec("CM-3")
 def test_amounts(language: Language, text: str, value: float, currency: str | None) -> None:
-    (amount,) = amounts(f"foi {text}.", language)
+    (amount,) = amounts_in(f"foi {text}.", language)
     assert (amount.words, amount.value, amount.currency) == (text, value, currency)
 
 
@@ -129,8 +129,8 @@ def test_numbers_are_read_as_either_language_writes_them(
     language: Language, number: str, value: float
 ) -> None:
     assert number_value(number, language) == value
-    assert all(one.value >= 0 for one in amounts(f"R$ {number} e ${number}", language))
+    assert all(one.value >= 0 for one in amounts_in(f"R$ {number} e ${number}", language))
 
 
 def test_numbers_that_are_no_amounts() -> None:
-    assert amounts("tenho 34 anos e moro no 12", "pt") == ()
+    assert amounts_in("tenho 34 anos e moro no 12", "pt") == ()

@@ -6,8 +6,9 @@ from typing import Literal
 
 import pytest
 
-from thoughtcycle.mind.language.rulebook import FILES, batches, gate
-from thoughtcycle.mind.language.understanding import Fact, understand
+from thoughtcycle.language.facts import Fact
+from thoughtcycle.language.intents.understanding import understand
+from thoughtcycle.language.parse.rulebook import FILES, gate, rule_batches
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 NOW = datetime(2026, 11, 21, 10, 0)
@@ -208,11 +209,11 @@ def test_different_things_have_different_keys(language: Language, one: str, othe
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_gate_lets_through_whatever_its_rules_match(language: Language) -> None:
-    rules = [rule for batch in batches(language) for rule in batch.rules]
+    rules = [rule for batch in rule_batches(language) for rule in batch.rules]
     assert len(rules) == sum(len(word_lists(language, f"language/{name}")["rule"]) for name in FILES)
     for _, message, _ in [*EVENTS, *PLANS, *FEELINGS]:
         text = message.lower()
-        for batch in batches(language):
+        for batch in rule_batches(language):
             matched = any(rule.patterns and any(rule.matches(text, 0, len(text))) for rule in batch.rules)
             assert batch.may_match(text, 0, (len(text),)) or not matched
 

@@ -5,9 +5,11 @@ from typing import Literal, get_args
 
 import pytest
 
-from thoughtcycle.memory.records import Kind, MemoryDraft, Source
-from thoughtcycle.mind.language.facts import MemoryKind
-from thoughtcycle.mind.language.understanding import Fact, topic_bindings, topics_of, understand
+from thoughtcycle.language.facts import Fact
+from thoughtcycle.language.facts.extraction import MemoryKind
+from thoughtcycle.language.intents.understanding import understand
+from thoughtcycle.language.parse import message_contexts, topic_bindings
+from thoughtcycle.memory.model.records import Kind, MemoryDraft, Source
 
 NOW = datetime(2026, 11, 21, 10, 0)
 Language = Literal["pt", "en"]
@@ -337,7 +339,7 @@ def test_a_fact_fits_the_record(message: str) -> None:
 )
 @pytest.mark.spec("HM-9")
 def test_topics_of_any_message(message: str, language: Language, expected: str) -> None:
-    topics = topics_of(message, language)
+    topics = message_contexts(message, language)
     assert expected in topics
     assert len(topics) <= 3
 

@@ -6,13 +6,13 @@ from typing import Literal
 
 import pytest
 
-from thoughtcycle.mind.language.importance import (
+from thoughtcycle.language.intents.importance import (
     CONTEXT,
     CRITICAL,
     FACT,
     STRONG_FEELING,
-    features,
-    importance,
+    count_features,
+    score_importance,
 )
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -40,7 +40,7 @@ Language = Literal["pt", "en"]
     ],
 )
 def test_what_tells_more_counts_more(more: str, less: str, language: Language) -> None:
-    assert importance(more, language, NOW) > importance(less, language, NOW)
+    assert score_importance(more, language, NOW) > score_importance(less, language, NOW)
 
 
 @pytest.mark.spec("SM-4", "HM-4")
@@ -55,12 +55,16 @@ def test_what_tells_more_counts_more(more: str, less: str, language: Language) -
     ],
 )
 def test_facts_and_strong_feelings_have_a_floor(text: str, language: Language, least: int) -> None:
-    assert importance(text, language, NOW) >= least >= CONTEXT
+    assert score_importance(text, language, NOW) >= least >= CONTEXT
 
 
 @pytest.mark.spec("SM-4")
 def test_critical_data_are_critical() -> None:
-    assert importance("decidi", "pt", NOW) < CRITICAL <= importance("decidi", "pt", NOW, critical=True)
+    assert (
+        score_importance("decidi", "pt", NOW)
+        < CRITICAL
+        <= score_importance("decidi", "pt", NOW, critical=True)
+    )
 
 
 @pytest.mark.spec("SM-4")
@@ -69,10 +73,10 @@ def test_critical_data_are_critical() -> None:
 )
 def test_it_stays_between_1_and_100_and_is_quick(text: str) -> None:
     start = time.thread_time()
-    assert 1 <= importance(text, "pt", NOW) <= 100
+    assert 1 <= score_importance(text, "pt", NOW) <= 100
     assert time.thread_time() - start < 9
 
 
 def test_language_of_the_words_decides() -> None:
     said = "I started painting last year with my sister Ana."
-    assert features(said, "pt", NOW) == features(said, "en", NOW)
+    assert count_features(said, "pt", NOW) == count_features(said, "en", NOW)

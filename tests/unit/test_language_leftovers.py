@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from thoughtcycle.mind.language.understanding import Understanding, understand
+from thoughtcycle.language.intents.understanding import Understanding, understand
 from thoughtcycle.prompts.loader import Language
 
 NOW = datetime(2026, 11, 21, 10, 0)

@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from support.rule_labels import evaluation, messages
-from thoughtcycle.mind.language.understanding import understand
+from thoughtcycle.language.intents.understanding import understand
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 NOW = datetime(2026, 11, 21, 10, 0)

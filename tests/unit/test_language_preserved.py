@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thoughtcycle.mind.language.names import names_in
-from thoughtcycle.mind.language.preserved import preserved_in
-from thoughtcycle.mind.language.quantities import quantities
+from thoughtcycle.language.facts.critical import preserved_in
+from thoughtcycle.language.parse.names import names_in
+from thoughtcycle.language.parse.quantities import quantities_in
 from thoughtcycle.prompts.loader import Language
 
 SATURDAY = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 
 
 def said(text: str, language: Language) -> list[tuple[str, str]]:
-    return [(one.preserved.said, one.preserved.normalised) for one in quantities(text, language, SATURDAY)]
+    return [(one.preserved.said, one.preserved.normalised) for one in quantities_in(text, language, SATURDAY)]
 
 
 @pytest.mark.parametrize(

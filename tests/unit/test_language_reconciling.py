@@ -4,13 +4,13 @@ import time
 
 import pytest
 
-from thoughtcycle.mind.language.reconciling import Relation, Told, reconcile
-from thoughtcycle.mind.language.statements import statement
+from thoughtcycle.language.facts.reconciliation import Claim, Relation, reconcile
+from thoughtcycle.language.facts.statements import parse_statement
 from thoughtcycle.prompts.loader import Language
 
 
 def relation(fact: str, known: str, language: Language) -> tuple[str, str]:
-    found = reconcile(Told(fact), [Told(known, id="old")], language)
+    found = reconcile(Claim(fact), [Claim(known, id="old")], language)
     return found.relation, found.broader if found.relation == "same" else ""
 
 
@@ -108,41 +108,41 @@ def test_what_only_looks_alike_is_left_alone(language: Language, known: str, fac
 def test_a_change_finds_its_memory_among_others(
     language: Language, known: list[str], fact: str, right: str
 ) -> None:
-    candidates = [Told(each, id=str(number)) for number, each in enumerate(known)]
-    assert reconcile(Told(fact), candidates, language) == Relation("newer", right)
+    candidates = [Claim(each, id=str(number)) for number, each in enumerate(known)]
+    assert reconcile(Claim(fact), candidates, language) == Relation("newer", right)
 
 
 def test_a_change_that_could_be_about_two_is_about_none() -> None:
-    known = [Told("Trabalha com a Ana", id="0"), Told("Mora com a Ana", id="1")]
-    assert reconcile(Told("terminei com a Ana"), known, "pt").relation == "unrelated"
+    known = [Claim("Trabalha com a Ana", id="0"), Claim("Mora com a Ana", id="1")]
+    assert reconcile(Claim("terminei com a Ana"), known, "pt").relation == "unrelated"
 
 
 def test_the_words_tell_a_change_that_the_fact_leaves_out() -> None:
-    known = [Told("The project uses Postgres", id="0")]
+    known = [Claim("The project uses Postgres", id="0")]
     fact = "The project uses Mongo"
-    assert reconcile(Told(fact), known, "en").relation == "unrelated"
-    assert reconcile(Told(fact, words="the project uses Mongo now"), known, "en").relation == "newer"
+    assert reconcile(Claim(fact), known, "en").relation == "unrelated"
+    assert reconcile(Claim(fact, words="the project uses Mongo now"), known, "en").relation == "newer"
 
 
 def test_the_same_key_is_the_same_slot() -> None:
-    known = [Told("Works as a nurse", key="work", id="0")]
-    assert reconcile(Told("Drives a taxi", key="work"), known, "en") == Relation("newer", "0")
-    assert reconcile(Told("Is a nurse", key="work"), known, "en") == Relation("same", "0")
-    notes = [Told("Gate code 12", key="note:gate", id="0")]
-    assert reconcile(Told("Call the plumber", key="note:gate"), notes, "en").relation == "unrelated"
+    known = [Claim("Works as a nurse", key="work", id="0")]
+    assert reconcile(Claim("Drives a taxi", key="work"), known, "en") == Relation("newer", "0")
+    assert reconcile(Claim("Is a nurse", key="work"), known, "en") == Relation("same", "0")
+    notes = [Claim("Gate code 12", key="note:gate", id="0")]
+    assert reconcile(Claim("Call the plumber", key="note:gate"), notes, "en").relation == "unrelated"
 
 
 def test_nothing_known_is_unrelated() -> None:
-    assert reconcile(Told("Likes tea"), [], "en") == Relation("unrelated")
+    assert reconcile(Claim("Likes tea"), [], "en") == Relation("unrelated")
 
 
 def test_a_relative_date_counts_as_what_it_was_resolved_to() -> None:
-    said = statement("Dentist on Tuesday (2026-11-24)", "en")
+    said = parse_statement("Dentist on Tuesday (2026-11-24)", "en")
     assert said.values == {("date", "2026-11-24")}
 
 
 @pytest.mark.parametrize("language", ["pt", "en"])
 def test_a_whole_book_costs_no_more_than_a_page(language: Language) -> None:
     start = time.thread_time()
-    reconcile(Told("não gosta de " * 100_000), [Told("gosta de chá " * 100_000, id="0")], language)
+    reconcile(Claim("não gosta de " * 100_000), [Claim("gosta de chá " * 100_000, id="0")], language)
     assert time.thread_time() - start < 6

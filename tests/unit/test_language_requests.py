@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from thoughtcycle.mind.language.understanding import understand
+from thoughtcycle.language.intents.understanding import understand
 
 NOW = datetime(2026, 11, 21, 10, 0)
 

@@ -6,9 +6,10 @@ from typing import Literal
 
 import pytest
 
-from thoughtcycle.mind.language.clauses import parse
-from thoughtcycle.mind.language.fold import LIMIT, fold
-from thoughtcycle.mind.language.understanding import topics_of, understand
+from thoughtcycle.language.intents.understanding import understand
+from thoughtcycle.language.parse import message_contexts
+from thoughtcycle.language.parse.clauses import parse
+from thoughtcycle.language.parse.folding import LIMIT, fold
 
 NOW = datetime(2026, 11, 21, 10, 0)
 SECONDS = 9.0
@@ -45,7 +46,7 @@ def test_a_long_message_takes_linear_time(seed: str, language: Literal["pt", "en
 )
 def test_rubbish_is_survived(rubbish: str) -> None:
     assert understand(rubbish, language="pt", now=NOW).facts == ()
-    assert len(topics_of(rubbish, "pt")) <= 3
+    assert len(message_contexts(rubbish, "pt")) <= 3
 
 
 def test_only_the_beginning_is_read() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.graphs import lab
-from thoughtcycle.mind.language.situations import situation_contexts
+from thoughtcycle.language.parse.topics import situation_contexts
 from thoughtcycle.prompts.loader import Language
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thoughtcycle.mind.language.unsaying import unsays, unsays_last
+from thoughtcycle.language.intents.requests import asks_not_to_keep, asks_not_to_keep_last
 
 ALONE = [
     "não lembre disso",
@@ -53,19 +53,19 @@ NEITHER = [
 @pytest.mark.spec("BY-10")
 @pytest.mark.parametrize("text", ALONE)
 def test_said_alone_it_means_what_was_said_before(text: str) -> None:
-    assert unsays_last(text)
+    assert asks_not_to_keep_last(text)
 
 
 @pytest.mark.spec("BY-10")
 @pytest.mark.parametrize("text", WITH_CONTENT)
 def test_with_content_it_means_that(text: str) -> None:
-    assert unsays(text) and not unsays_last(text)
+    assert asks_not_to_keep(text) and not asks_not_to_keep_last(text)
 
 
 @pytest.mark.parametrize("text", NEITHER)
 def test_what_only_sounds_like_it_is_something_else(text: str) -> None:
-    assert not unsays_last(text)
+    assert not asks_not_to_keep_last(text)
 
 
 def test_a_long_text_is_not_said_alone() -> None:
-    assert not unsays_last("please " * 50_000 + "don't remember this")
+    assert not asks_not_to_keep_last("please " * 50_000 + "don't remember this")

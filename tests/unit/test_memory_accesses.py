@@ -11,11 +11,11 @@ import pytest
 
 from support.engines import memory
 from support.memories import START
-from thoughtcycle.memory.accesses import AccessCounter
+from thoughtcycle.errors import NotAllowed, StorageLocked
+from thoughtcycle.memory.core.access_counter import AccessCounter
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Access, MemoryDraft
-from thoughtcycle.memory.storage.base import Storage
-from thoughtcycle.prompts.errors import NotAllowed, StorageFailed
+from thoughtcycle.memory.model.records import Access, MemoryDraft
+from thoughtcycle.memory.storage.base import Memories
 
 __all__ = ["memory"]
 
@@ -36,7 +36,7 @@ class Ledger:
         self.written.set()
         await asyncio.sleep(0)
         if self.away:
-            raise StorageFailed("storage_locked", place="x")
+            raise StorageLocked("x")
         for id, access in counts.items():
             known = self.kept.get((space, id), Access(count=0, last=access.last))
             self.kept[space, id] = Access(count=known.count + access.count, last=max(known.last, access.last))
@@ -46,7 +46,7 @@ class Ledger:
 
 
 def counter(ledger: Ledger, *, pause: float = 60.0, most: int = 100) -> AccessCounter:
-    return AccessCounter(cast(Storage, ledger), pause=pause, most=most)
+    return AccessCounter(cast(Memories, ledger), pause=pause, most=most)
 
 
 @pytest.mark.spec("LM-9")
@@ -116,7 +116,7 @@ async def test_every_memory_that_a_search_returns_counts_as_accessed(memory: Mem
     assert len(both) == 2 and len(again) == 3
     assert {id: access.count for id, access in counts.items()} == {id: 1 + (id in both) for id in ids}
     assert all(access.last > START for access in counts.values())
-    await memory._accesses.flush()
+    await memory.core.accesses.flush()
     assert await memory.accesses("ana", ids) == counts
     assert await memory.accesses("bia", ids) == {}
     assert [await memory.get("ana", id) for id in ids] == before, "no revision changes"

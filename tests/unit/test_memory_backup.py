@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from support.memories import Clock
-from thoughtcycle.memory.backup import backup, restore
+from thoughtcycle.errors import InputRefused, StorageFailed, ThoughtcycleError
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
-from thoughtcycle.prompts.errors import InputRefused, StorageFailed, ThoughtcycleError
+from thoughtcycle.memory.model.records import MemoryDraft
+from thoughtcycle.memory.transfer.backup import backup, restore
 
 
 def url(path: Path) -> str:

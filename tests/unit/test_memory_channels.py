@@ -8,9 +8,9 @@ import pytest
 
 from support.attached import refused
 from support.memories import START
-from thoughtcycle.memory.channels import ALPHABET, CODE_LIFE, PAUSE, TRIES, meant, new_code
+from thoughtcycle.errors import InputRefused, NotAllowed, TooMuch
+from thoughtcycle.memory.channels.service import ALPHABET, CODE_LIFE, PAUSE, TRIES, meant, new_code
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed, TooMuch
 
 PHONE = "+55 11 98765-4321"
 

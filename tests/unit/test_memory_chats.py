@@ -7,19 +7,23 @@ import pytest
 
 from support.engines import memory
 from support.memories import START, said, step
-from thoughtcycle.memory.chats import emptied_cycle, found_chat, is_empty
+from thoughtcycle.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.chats.service import emptied_cycle, found_chat, is_empty
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Conversation, Cycle, MemoryDraft, Source
-from thoughtcycle.memory.reimport import Imported
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.model.records import Conversation, Cycle, MemoryDraft, Source
+from thoughtcycle.memory.transfer.import_own import Imported
 
 __all__ = ["memory"]
 
 
 async def exchange(memory: Memory, text: str, chat: str, user: str = "ana") -> Cycle:
-    cycle = await memory.open_cycle(user, chat, said(text, id="1"), parent=None, channel="cli", follow=True)
+    cycle = await memory.transcript.open_cycle(
+        user, chat, said(text, id="1"), parent=None, channel="cli", follow=True
+    )
     reply = said(f"re: {text}", "r", "assistant")
-    return await memory.close_cycle(user, cycle.id, execution="e", messages=[reply], steps=[step()])
+    return await memory.transcript.close_cycle(
+        user, cycle.id, execution="e", messages=[reply], steps=[step()]
+    )
 
 
 async def save(memory: Memory, content: str, cycle: Cycle, key: str | None = None) -> str:
@@ -36,7 +40,7 @@ async def test_chats_are_listed_by_last_use_and_renamed(memory: Memory) -> None:
     for text, chat in (("um", "a"), ("dois", "b"), ("três", "a")):
         await exchange(memory, text, chat)
     await exchange(memory, "x", "c", "bia")
-    await memory.open_cycle("ana", "d", said("sem resposta"), parent=None, channel="cli")
+    await memory.transcript.open_cycle("ana", "d", said("sem resposta"), parent=None, channel="cli")
     await memory.rename_chat("ana", "b", "  Viagem ")
     assert [(chat.id, chat.title, chat.cycles) for chat in await memory.chats("ana")] == [
         ("a", None, 2),
@@ -58,8 +62,15 @@ async def test_chats_are_listed_by_last_use_and_renamed(memory: Memory) -> None:
         assert refused.value.code == "chat_unknown"
     await memory.rename_chat("ana", "b", " ")
     assert await memory.find_chat("ana", "viagem") is None
-    assert [await memory.name_chat("ana", chat, "Nome") for chat in ("b", "d", "c")] == [True, False, False]
-    assert await memory.name_chat("ana", "b", "Outro") and await memory.find_chat("ana", "nome") == "b"
+    assert [await memory.chat_service.name_chat("ana", chat, "Nome") for chat in ("b", "d", "c")] == [
+        True,
+        False,
+        False,
+    ]
+    assert (
+        await memory.chat_service.name_chat("ana", "b", "Outro")
+        and await memory.find_chat("ana", "nome") == "b"
+    )
 
 
 @pytest.mark.spec("BY-4")
@@ -190,9 +201,13 @@ def test_a_chat_is_found_by_title_before_the_beginning_of_an_id() -> None:
 async def test_what_went_with_a_chat_is_in_no_other_chat_and_is_not_learned_from_one(memory: Memory) -> None:
     here = await exchange(memory, "meu cachorro é o Zarquon", "a")
     await save(memory, "Cachorro: Zarquon", here)
-    cycle = await memory.open_cycle("ana", "b", said("qual é o meu cachorro?"), parent=None, channel="cli")
+    cycle = await memory.transcript.open_cycle(
+        "ana", "b", said("qual é o meu cachorro?"), parent=None, channel="cli"
+    )
     reply = said("Seu cachorro é o Zarquon. Algo mais?", "r", "assistant")
-    there = await memory.close_cycle("ana", cycle.id, execution="e", messages=[reply], steps=[step()])
+    there = await memory.transcript.close_cycle(
+        "ana", cycle.id, execution="e", messages=[reply], steps=[step()]
+    )
     await memory.delete_chat("ana", "a")
     assert await memory.prove_erased("ana", ["Zarquon"]) == []
     (exchanged,) = await memory.conversation("ana", "b")

@@ -6,12 +6,12 @@ import pytest
 
 from support.engines import memory
 from support.memories import said, step
-from thoughtcycle.memory.doctor import REPAIRABLE, Flaw, of_journal, of_transcript
+from thoughtcycle.memory.maintenance.doctor import REPAIRABLE, Flaw, of_journal, of_transcript
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Conversation, MemoryDraft, Source, utc_now
-from thoughtcycle.memory.storage.health import CycleState
-from thoughtcycle.memory.storage.mongo import MongoStorage
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
+from thoughtcycle.memory.model.records import Conversation, MemoryDraft, Source, utc_now
+from thoughtcycle.memory.storage.base import CycleState
+from thoughtcycle.memory.storage.mongo.storage import MongoStorage
+from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 from thoughtcycle.prompts.loader import texts
 
 __all__ = ["memory"]
@@ -21,8 +21,12 @@ async def filled(memory: Memory) -> str:
     """A chat with two cycles and a memory with its former version; the id of the memory."""
     parent = None
     for number in range(2):
-        cycle = await memory.open_cycle("ana", "chat", said("oi", f"{number}"), parent=parent, channel="cli")
-        await memory.close_cycle("ana", cycle.id, execution="e", messages=[said("olá")], steps=[step()])
+        cycle = await memory.transcript.open_cycle(
+            "ana", "chat", said("oi", f"{number}"), parent=parent, channel="cli"
+        )
+        await memory.transcript.close_cycle(
+            "ana", cycle.id, execution="e", messages=[said("olá")], steps=[step()]
+        )
         parent = cycle.id
         draft = MemoryDraft(content=f"cidade {number}", key="city", source=Source(cycle=cycle.id))
         (saved,) = await memory.save("ana", [draft])
@@ -31,9 +35,9 @@ async def filled(memory: Memory) -> str:
 
 async def broken(memory: Memory, sql: str, mongo: Callable[[MongoStorage], object]) -> None:
     """Breaks what is stored, behind the memory's back."""
-    storage = memory._storage
+    storage = memory.core.storage
     if isinstance(storage, SqliteStorage):
-        await storage._run("IMMEDIATE", lambda: storage._connection.execute(sql))
+        await storage.database.write(lambda db: db.execute(sql))
     else:
         assert isinstance(storage, MongoStorage)
         await mongo(storage)  # type: ignore[misc]
@@ -41,23 +45,23 @@ async def broken(memory: Memory, sql: str, mongo: Callable[[MongoStorage], objec
 
 CHAT = {"chat_id": "chat"}
 BREAKAGES = {
-    "vector_missing": ("DELETE FROM vectors", lambda s: s._db.vectors.delete_many({})),
+    "vector_missing": ("DELETE FROM vectors", lambda s: s.database.db.vectors.delete_many({})),
     "vector_stray": (
         "UPDATE memories SET document = json_set(document, '$.vectorIds', json('[]'))",
-        lambda s: s._db.memories.update_many({}, {"$set": {"vectorIds": []}}),
+        lambda s: s.database.db.memories.update_many({}, {"$set": {"vectorIds": []}}),
     ),
     "tip_missing": (
         "UPDATE conversations SET tip = 'nobody'",
-        lambda s: s._db.conversations.update_one(CHAT, {"$set": {"tip": "nobody"}}),
+        lambda s: s.database.db.conversations.update_one(CHAT, {"$set": {"tip": "nobody"}}),
     ),
-    "chat_missing": ("", lambda s: s._db.conversations.delete_one(CHAT)),
+    "chat_missing": ("", lambda s: s.database.db.conversations.delete_one(CHAT)),
     "file_stray": (
         "INSERT INTO files (user, hash, data) VALUES ('ana', 'lost', x'00')",
-        lambda s: s.put_file("ana", "lost", b"x"),
+        lambda s: s.files.put("ana", "lost", b"x"),
     ),
     "cycle_number": (
         "UPDATE cycles SET number = 1",
-        lambda s: s._db.cycles.update_many({}, {"$set": {"number": 1}}),
+        lambda s: s.database.db.cycles.update_many({}, {"$set": {"number": 1}}),
     ),
 }
 
@@ -68,9 +72,9 @@ async def test_what_can_be_repaired_is_repaired(memory: Memory, code: str) -> No
     id = await filled(memory)
     assert await memory.doctor() == []
     sql, mongo = BREAKAGES[code]
-    if not sql and isinstance(memory._storage, SqliteStorage):
+    if not sql and isinstance(memory.core.storage, SqliteStorage):
         pytest.skip("foreign keys forbid it")
-    if memory._embeddings is None and "vector" in code:
+    if memory.core.embeddings is None and "vector" in code:
         pytest.skip("there are no vectors")
     await broken(memory, sql, mongo)
     assert {flaw.code for flaw in await memory.doctor("ana")} == {code}
@@ -86,50 +90,54 @@ async def test_a_lost_row_of_the_journal_is_told_and_left(database_url: str) -> 
     async with Memory.open(database_url, embeddings=None) as memory:
         await filled(memory)
         await broken(
-            memory, "DELETE FROM journal WHERE number = 2", lambda s: s._db.journal.delete_one({"number": 2})
+            memory,
+            "DELETE FROM journal WHERE number = 2",
+            lambda s: s.database.db.journal.delete_one({"number": 2}),
         )
         assert {flaw.code for flaw in await memory.doctor("ana", mend=True)} == {"journal_gap", "revision"}
 
 
 async def test_what_belongs_to_nothing_is_told_and_deleted(memory: Memory) -> None:
     await filled(memory)
-    storage = memory._storage
+    storage = memory.core.storage
     if isinstance(storage, SqliteStorage):
         rows = (
             "INSERT INTO message_vectors VALUES ('nobody', 'm', 'd', x'00')",
             "INSERT INTO accesses VALUES ('nobody', 'ana', 1, '')",
-            "INSERT INTO sheet_annexes VALUES ('ana', 'conversation', 'nowhere', '{}')",
+            "INSERT INTO conversation_entries VALUES (77, 'ledger', 0, '{}')",
         )
 
         def orphan() -> None:
-            storage._connection.execute("PRAGMA foreign_keys = OFF")
+            storage.database._connection.execute("PRAGMA foreign_keys = OFF")
             for row in rows:
-                storage._connection.execute(row)
-            storage._connection.execute("PRAGMA foreign_keys = ON")
+                storage.database._connection.execute(row)
+            storage.database._connection.execute("PRAGMA foreign_keys = ON")
 
-        storage._executor.submit(orphan).result()
+        storage.database._executor.submit(orphan).result()
     else:
         assert isinstance(storage, MongoStorage)
         vector = {"_id": "v", "cycle": "nobody", "user_id": "ana", "model": "m", "digest": "d", "version": 1}
-        await storage._db.message_vectors.insert_one(vector)
-        await storage._db.accesses.insert_one({"_id": "nobody", "memoriesId": "ana", "count": 1, "last": ""})
-    told = {flaw.values["told"] for flaw in await memory.doctor()} - {"1 × sheet_annexes → sheets"}
+        await storage.database.db.message_vectors.insert_one(vector)
+        await storage.database.db.accesses.insert_one(
+            {"_id": "nobody", "memoriesId": "ana", "count": 1, "last": ""}
+        )
+    told = {flaw.values["told"] for flaw in await memory.doctor()} - {"1 × conversation_entries → documents"}
     assert told == {"1 × accesses → memories", "1 × message_vectors → cycles"}
     assert await memory.doctor(mend=True) == []
 
 
 async def test_a_damaged_file_is_told(memory: Memory) -> None:
-    if not isinstance(memory._storage, SqliteStorage):
+    if not isinstance(memory.core.storage, SqliteStorage):
         pytest.skip("the server looks after its own files")
     await filled(memory)
-    storage = memory._storage
+    storage = memory.core.storage
 
     def orphan() -> None:
-        storage._connection.execute("PRAGMA foreign_keys = OFF")
-        storage._connection.execute("UPDATE cycles SET chat = 'nowhere' WHERE parent IS NULL")
-        storage._connection.execute("PRAGMA foreign_keys = ON")
+        storage.database._connection.execute("PRAGMA foreign_keys = OFF")
+        storage.database._connection.execute("UPDATE cycles SET chat = 'nowhere' WHERE parent IS NULL")
+        storage.database._connection.execute("PRAGMA foreign_keys = ON")
 
-    storage._executor.submit(orphan).result()
+    storage.database._executor.submit(orphan).result()
     assert {flaw.code for flaw in await memory.doctor()} == {"database", "chat_missing"}
     assert await memory.doctor(mend=True) == []
 

@@ -4,9 +4,9 @@ import pytest
 
 from support.engines import memory
 from support.memories import START
+from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Source
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.model.records import MemoryDraft, MemoryRecord, Source
 
 __all__ = ["memory"]
 
@@ -34,7 +34,7 @@ async def test_a_draft_becomes_a_memory_with_its_vectors(memory: Memory) -> None
     assert [item.outcome for item in saved] == ["saved", "saved"]
     record = saved[0].record
     assert (record.layer, record.space, record.source.cycle) == ("semantic", "ana", "c1")
-    assert len(record.vector_ids) == (5 if memory._embeddings else 0)
+    assert len(record.vector_ids) == (5 if memory.core.embeddings else 0)
     assert await memory.get("ana", record.id) == record
     assert saved[1].record.layer == "long"
     assert [item.op for item in await memory.history("ana", record.id)] == ["save"]
@@ -42,15 +42,15 @@ async def test_a_draft_becomes_a_memory_with_its_vectors(memory: Memory) -> None
 
 async def test_embeddings_are_asked_once_per_save(memory: Memory) -> None:
     await memory.save("ana", [draft(bindings=DIET), draft("Odeia coentro", bindings=DIET)])
-    assert len(getattr(memory._embeddings, "calls", [None])) == 1
+    assert len(getattr(memory.core.embeddings, "calls", [None])) == 1
 
 
 async def test_given_vectors_are_used(memory: Memory) -> None:
     vectors = await memory.embed(["Vegetariano", "dieta"])
-    calls = len(getattr(memory._embeddings, "calls", []))
+    calls = len(getattr(memory.core.embeddings, "calls", []))
     (saved,) = await memory.save("ana", [draft(bindings=("dieta", "food"))], vectors=vectors)
     assert len(saved.record.vector_ids) == len(vectors)
-    assert len(getattr(memory._embeddings, "calls", [])) == calls
+    assert len(getattr(memory.core.embeddings, "calls", [])) == calls
 
 
 async def test_a_repeated_run_adds_nothing(memory: Memory) -> None:
@@ -160,13 +160,16 @@ async def test_hiding_takes_effect_on_every_path_and_undo_brings_back(memory: Me
     assert await contents(memory, "Mora cidade Natal Recife") == []
     assert await memory.list("ana") == []
     assert await memory.list("ana", statuses=("superseded",)) == []
-    assert {item.content for item in await memory.hidden("ana")} == {"Mora em Natal", "Mora em Recife"}
+    assert {item.content for item in await memory.search_service.hidden("ana")} == {
+        "Mora em Natal",
+        "Mora em Recife",
+    }
     back = await memory.undo("ana", record.id)
     assert back.record is not None
     assert back.record.model_dump(exclude={"revision"}) == record.model_dump(exclude={"revision"})
     assert [version.status for version in await memory.versions("ana", record.id)] == ["superseded"]
     assert await contents(memory, "cidade") == ["Mora em Natal"]
-    assert await memory.hidden("ana") == []
+    assert await memory.search_service.hidden("ana") == []
 
 
 async def test_hiding_twice_is_hiding_once(memory: Memory) -> None:
@@ -196,7 +199,7 @@ async def test_undo_of_a_save_takes_it_out_of_sight(memory: Memory) -> None:
     assert (result.undone.op, result.undone.memory) == ("save", record.id)
     assert await memory.list("ana") == []
     assert await contents(memory, "vegetariano") == []
-    assert await memory.hidden("ana") == []
+    assert await memory.search_service.hidden("ana") == []
     again = await memory.undo("ana")
     assert (again.undone, again.record) == (None, None)
 
@@ -271,7 +274,12 @@ async def test_a_hidden_memory_is_not_updated(memory: Memory) -> None:
 
 
 async def test_nobody_has_no_memory(memory: Memory) -> None:
-    for call in (memory.save("", [draft()]), memory.search("", "x"), memory.list(""), memory.hidden("")):
+    for call in (
+        memory.save("", [draft()]),
+        memory.search("", "x"),
+        memory.list(""),
+        memory.search_service.hidden(""),
+    ):
         with pytest.raises(NotAllowed):
             await call
 

@@ -11,27 +11,29 @@ import pytest
 
 from support.engines import memory as memory  # the fixture
 from support.memories import Clock, WordEmbedder, said, step
-from thoughtcycle.memory import erasure
-from thoughtcycle.memory.erasing import LOOKS, Receipt
-from thoughtcycle.memory.masking import HIDDEN, Mask
-from thoughtcycle.memory.matching import Tokens
+from thoughtcycle.errors import InputRefused, NotAllowed, StorageFailed, StorageLocked
+from thoughtcycle.memory.erasure.service import LOOKS, Receipt
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle, MemoryDraft, MemoryRecord, Source
-from thoughtcycle.memory.reimport import Imported
-from thoughtcycle.memory.tombstones import Tombstone
-from thoughtcycle.memory.words import digest
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed, StorageFailed
+from thoughtcycle.memory.model.records import Cycle, MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.model.tombstone import Tombstone
+from thoughtcycle.memory.redaction import fingerprint as erasure
+from thoughtcycle.memory.redaction.redactor import Mask
+from thoughtcycle.memory.text.analyzer import digest
+from thoughtcycle.memory.text.spans import HIDDEN, Tokens
+from thoughtcycle.memory.transfer.import_own import Imported
 
 NAME = MemoryDraft(content="Nome: Pedro", key="name", bindings=("nome", "Pedro"))
 
 
 async def talk(memory: Memory, text: str, reply: str, *found: str, user: str = "ana") -> Cycle:
     """A closed cycle of the chat, in which these memories were shown."""
-    message = said(text, f"m{digest(text)}").model_copy(update={"at": memory._clock()})
-    cycle = await memory.open_cycle(user, f"chat-{user}", message, parent=None, follow=True, channel="cli")
+    message = said(text, f"m{digest(text)}").model_copy(update={"at": memory.core.clock()})
+    cycle = await memory.transcript.open_cycle(
+        user, f"chat-{user}", message, parent=None, follow=True, channel="cli"
+    )
     answer = said(reply, f"r{digest(text)}", "assistant")
     steps = [{**step("MemorySearch"), "found": list(found), "input": ["nome"]}]
-    return await memory.close_cycle(user, cycle.id, execution="e", messages=[answer], steps=steps)  # type: ignore[arg-type]
+    return await memory.transcript.close_cycle(user, cycle.id, execution="e", messages=[answer], steps=steps)  # type: ignore[arg-type]
 
 
 async def introduced(memory: Memory, user: str = "ana") -> MemoryRecord:
@@ -78,11 +80,11 @@ async def test_what_is_hidden_is_read_nowhere_and_comes_back(memory: Memory) -> 
     assert await said_so_far(memory) == MASKED
     for query in ("Pedro", "quem eu sou nome", "praia"):
         assert not [text for text in await found(memory, query) if "pedro" in text.casefold()]
-    cycle = (await memory._storage.cycle_feed("ana", 0, model=None)).cycles[0]
+    cycle = (await memory.core.storage.transcript.cycle_feed("ana", 0, model=None)).cycles[0]
     assert "Pedro" in cycle.message.text
-    assert (await memory.masked_cycle("ana", cycle)).message.text == MASKED[0]
-    assert (await memory.mask("ana")).text("O PEDRO veio") == f"O {HIDDEN} veio"
-    assert not await memory.mask("bia")
+    assert (await memory.erasure.masked_cycle("ana", cycle)).message.text == MASKED[0]
+    assert (await memory.erasure.mask("ana")).text("O PEDRO veio") == f"O {HIDDEN} veio"
+    assert not await memory.erasure.mask("bia")
     await memory.undo("ana", record.id)
     assert await said_so_far(memory) == before
     assert any("Pedro" in text for text in await found(memory))
@@ -124,7 +126,7 @@ async def test_what_is_erased_is_nowhere(memory: Memory) -> None:
 async def test_nothing_brings_back_what_was_erased(memory: Memory) -> None:
     record = await introduced(memory)
     await memory.hide("ana", [record.id])
-    await memory.give_up("ana", [record.id])
+    await memory.erasure.give_up("ana", [record.id])
     for _ in range(2):
         with pytest.raises(InputRefused) as refused:
             await memory.undo("ana", record.id)
@@ -144,9 +146,9 @@ async def test_nothing_brings_back_what_was_erased(memory: Memory) -> None:
 async def test_after_the_grace_period_the_deleted_is_erased(memory: Memory) -> None:
     record, other = await introduced(memory), await introduced(memory, "bia")
     await memory.hide("ana", [record.id])
-    hidden_at = (await memory.hidden("ana"))[0].updated
+    hidden_at = (await memory.search_service.hidden("ana"))[0].updated
     assert await memory.erase_due(now=hidden_at + timedelta(hours=23)) == []
-    assert len(await memory.hidden("ana")) == 1
+    assert len(await memory.search_service.hidden("ana")) == 1
     (receipt,) = await memory.erase_due(now=hidden_at + timedelta(hours=24))
     assert (receipt.user, receipt.memories) == ("ana", 1)
     assert await memory.prove_erased("ana", ["Pedro"]) == []
@@ -184,7 +186,7 @@ async def test_old_words_are_not_learned_again_and_new_ones_are(memory: Memory) 
     anew = await talk(memory, "Meu nome é Pedro", "Certo.")
     assert await learn("Nome: Pedro", anew.id) == ["saved", "active"]
     assert await learn("Se chama Pedro", None) == ["saved", "active"]
-    (stone,) = await memory._storage.tombstones("ana")
+    (stone,) = await memory.core.storage.erasure.tombstones("ana")
     assert stone.span == (4, 20)
     assert "edro" not in stone.model_dump_json()
 
@@ -198,7 +200,9 @@ async def test_what_is_hidden_is_not_learned_again_from_old_words(memory: Memory
     (again,) = await memory.save("ana", [draft])
     assert (again.outcome, again.record.id, again.record.status) == ("known", record.id, "hidden")
     message = said("Esqueça Pedro, me chame de Pedro Paulo", "x").model_copy(update={"at": old.message.at})
-    now = await memory.open_cycle("ana", "chat-ana", message, parent=None, follow=True, channel="cli")
+    now = await memory.transcript.open_cycle(
+        "ana", "chat-ana", message, parent=None, follow=True, channel="cli"
+    )
     (new,) = await memory.save("ana", [draft.model_copy(update={"source": Source(cycle=now.id)})])
     assert new.outcome == "saved"
 
@@ -263,13 +267,13 @@ async def test_another_memory_keeps_its_content_and_loses_foreign_search_keys(me
 @pytest.mark.spec("BY-9")
 async def test_a_title_loses_the_words_too(memory: Memory) -> None:
     record = await introduced(memory)
-    await memory._storage.rename("ana", "chat-ana", "Conversa com Pedro")
+    await memory.core.storage.chats.rename("ana", "chat-ana", "Conversa com Pedro")
     await memory.hide("ana", [record.id])
     assert [chat.title for chat in await memory.chats("ana")] == [f"Conversa com {HIDDEN}"]
     await memory.undo("ana")
     assert [chat.title for chat in await memory.chats("ana")] == ["Conversa com Pedro"]
     await memory.erase("ana", [record.id])
-    (chat,) = await memory._storage.conversations("ana", after=None, limit=9)
+    (chat,) = await memory.core.storage.chats.conversations("ana", after=None, limit=9)
     assert chat.title == f"Conversa com {HIDDEN}"
 
 
@@ -287,7 +291,7 @@ async def test_other_places_are_redacted_before_the_documents(
         seen.append((user, chats, f"{kept.status} {mask.text('Pedro')}"))
         return 2 if len(seen) <= 1 + late else 0  # what turns under way store comes again so often
 
-    memory.erase_also(place)
+    memory.erasure.erase_also(place)
     receipt = await memory.erase("ana", [record.id])
     again = [("ana", ["chat-ana"], f"erased {HIDDEN}")] * min(late + 1, LOOKS)
     assert seen == [("ana", ["chat-ana"], f"hidden {HIDDEN}"), *again]
@@ -333,8 +337,8 @@ async def test_an_old_reader_does_not_stop_an_erasure(tmp_path: Path) -> None:
 @pytest.mark.parametrize("due", [False, True])
 async def test_a_turn_under_way_does_not_write_back_what_is_erased(memory: Memory, due: bool) -> None:
     (saved,) = await memory.save("ana", [MemoryDraft(content="Cachorro: Zarquon")])
-    message = said("Como se chama meu cachorro?", "q").model_copy(update={"at": memory._clock()})
-    cycle = await memory.open_cycle("ana", "b", message, parent=None, channel="cli")
+    message = said("Como se chama meu cachorro?", "q").model_copy(update={"at": memory.core.clock()})
+    cycle = await memory.transcript.open_cycle("ana", "b", message, parent=None, channel="cli")
     if due:
         await memory.hide("ana", [saved.record.id])
         (receipt,) = await memory.erase_due(timedelta(0))
@@ -343,8 +347,10 @@ async def test_a_turn_under_way_does_not_write_back_what_is_erased(memory: Memor
     assert (receipt.memories, receipt.waiting) == (0, 1)
     for language in ("pt", "en"):
         assert len(receipt.text(language).splitlines()) == 3  # type: ignore[arg-type]
-    answer = said("Seu cachorro é o Zarquon.", "a", "assistant").model_copy(update={"at": memory._clock()})
-    await memory.close_cycle("ana", cycle.id, execution="e", messages=[answer], steps=[])
+    answer = said("Seu cachorro é o Zarquon.", "a", "assistant").model_copy(
+        update={"at": memory.core.clock()}
+    )
+    await memory.transcript.close_cycle("ana", cycle.id, execution="e", messages=[answer], steps=[])
     assert "Zarquon" not in repr(await memory.conversation("ana", "b"))
     (receipt,) = await memory.erase_due()
     assert (receipt.memories, receipt.waiting, receipt.left) == (1, 0, ())
@@ -358,14 +364,14 @@ async def test_one_users_failure_stops_nobody_elses_erasure(
     for user in ("ana", "bia"):
         (saved,) = await memory.save(user, [MemoryDraft(content="Nome: Pedro")])
         await memory.hide(user, [saved.record.id])
-    rewritten = memory._storage.bury
+    rewritten = memory.core.storage.erasure.bury
 
     async def bury(user: str, tombstones: Sequence[Tombstone]) -> None:
         if user == "ana":
-            raise StorageFailed("storage_locked", place="Pedro")
+            raise StorageLocked("Pedro")
         await rewritten(user, tombstones)
 
-    monkeypatch.setattr(memory._storage, "bury", bury)
+    monkeypatch.setattr(memory.core.storage.erasure, "bury", bury)
     assert [receipt.user for receipt in await memory.erase_due(timedelta(0))] == ["bia"]
     assert "storage_locked" in caplog.text
     assert "Pedro" not in caplog.text
@@ -392,22 +398,22 @@ async def test_masks_read_no_document_while_nothing_changes(
 ) -> None:
     record = await introduced(memory)
     await memory.hide("ana", [record.id])
-    first = await memory.mask("ana")
+    first = await memory.erasure.mask("ana")
     reads: list[str | None] = []
-    hidden = memory._storage.hidden
+    hidden = memory.core.storage.erasure.hidden
 
     async def counted(space: str | None = None) -> list[MemoryRecord]:
         reads.append(space)
         return await hidden(space)
 
-    monkeypatch.setattr(memory._storage, "hidden", counted)
-    assert await memory.mask("ana") is first
-    assert await memory.final_mask("ana") == Mask()
+    monkeypatch.setattr(memory.core.storage.erasure, "hidden", counted)
+    assert await memory.erasure.mask("ana") is first
+    assert await memory.erasure.final_mask("ana") == Mask()
     assert reads == []
-    await memory.give_up("ana", [record.id])
-    assert (await memory.final_mask("ana")).memories == {record.id}
+    await memory.erasure.give_up("ana", [record.id])
+    assert (await memory.erasure.final_mask("ana")).memories == {record.id}
     assert reads == ["ana"]
-    assert await memory.mask("bia") == Mask()
+    assert await memory.erasure.mask("bia") == Mask()
 
 
 @pytest.mark.spec("BY-9")
@@ -432,6 +438,6 @@ async def test_the_loop_goes_on_while_words_are_looked_for(
 
     monkeypatch.setattr(Mask, "cycle", masking)
     monkeypatch.setattr(erasure, "tokens", tracing)
-    monkeypatch.setattr(memory._storage, "amend_cycle", amend)
+    monkeypatch.setattr(memory.core.storage.transcript, "amend_cycle", amend)
     assert (await memory.erase("ana", [record.id])).left == ("transcript",)
     assert masked and not any(masked)

@@ -5,14 +5,14 @@ from datetime import timedelta
 import pytest
 
 from support.memories import START, record, said
-from thoughtcycle.memory.buried import Buried
-from thoughtcycle.memory.erasure import Spared, trace
-from thoughtcycle.memory.estate import Estate
-from thoughtcycle.memory.masking import HIDDEN, Mask
-from thoughtcycle.memory.masks import ERASING
-from thoughtcycle.memory.matching import key, tokens
-from thoughtcycle.memory.records import Cycle, JournalEntry, MemoryRecord, Source, Step, Variant
-from thoughtcycle.memory.tombstones import LONGEST, tombstone
+from thoughtcycle.memory.erasure.scope import Estate
+from thoughtcycle.memory.model.records import Cycle, JournalEntry, MemoryRecord, Source, Step, Variant
+from thoughtcycle.memory.redaction.fingerprint import Spared, trace
+from thoughtcycle.memory.redaction.redactor import Mask
+from thoughtcycle.memory.redaction.redactors import ERASING
+from thoughtcycle.memory.redaction.tombstone_redactor import Buried
+from thoughtcycle.memory.redaction.tombstones import LONGEST, tombstone
+from thoughtcycle.memory.text.spans import HIDDEN, key, tokens
 
 LATER = START.replace(year=2027)
 

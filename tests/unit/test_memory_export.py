@@ -7,21 +7,23 @@ import pytest
 
 from support.engines import memory
 from support.memories import said, step
-from thoughtcycle.memory import exporting
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.portable import in_order, to_change, to_chat, to_cycle, to_memory
-from thoughtcycle.memory.records import Cycle, MemoryDraft, Source
-from thoughtcycle.memory.words import digest
+from thoughtcycle.memory.model.records import Cycle, MemoryDraft, Source
+from thoughtcycle.memory.text.analyzer import digest
+from thoughtcycle.memory.transfer import export as exporting
+from thoughtcycle.memory.transfer.format import in_order, to_change, to_chat, to_cycle, to_memory
 
 __all__ = ["memory"]
 
 
 async def exchange(memory: Memory, text: str, user: str = "ana", parent: str | None = None) -> Cycle:
-    cycle = await memory.open_cycle(
+    cycle = await memory.transcript.open_cycle(
         user, f"{user}'s", said(text, id=digest(text)), parent=parent, channel="cli"
     )
     reply = said(f"re: {text}", "r", "assistant")
-    return await memory.close_cycle(user, cycle.id, execution="e1", messages=[reply], steps=[step()])
+    return await memory.transcript.close_cycle(
+        user, cycle.id, execution="e1", messages=[reply], steps=[step()]
+    )
 
 
 async def save(memory: Memory, content: str, cycle: Cycle, key: str | None = None) -> str:
@@ -47,7 +49,9 @@ async def test_every_record_comes_out_as_it_is_kept(memory: Memory, monkeypatch:
         parent = cycle.id
         await save(memory, f"fato {number}", cycle, key="k" if number > 2 else None)
     await exchange(memory, "de outra pessoa", "bia")
-    await memory.open_cycle("ana", "ana's", said("sem resposta", "x"), parent=parent, channel="cli")
+    await memory.transcript.open_cycle(
+        "ana", "ana's", said("sem resposta", "x"), parent=parent, channel="cli"
+    )
     found = await lines(memory)
     assert found[0] | {"at": ""} == {
         "line": "header",
@@ -56,7 +60,9 @@ async def test_every_record_comes_out_as_it_is_kept(memory: Memory, monkeypatch:
         "user": "ana",
         "at": "",
     }
-    assert [to_chat(line, "ana") for line in of("chat", found)] == [await memory.claim_chat("ana", "ana's")]
+    assert [to_chat(line, "ana") for line in of("chat", found)] == [
+        await memory.transcript.claim_chat("ana", "ana's")
+    ]
     cycles = [to_cycle(line, "ana") for line in of("cycle", found)]
     assert [cycle.message.text for cycle in cycles] == [f"mensagem {n}" for n in range(5)] + ["sem resposta"]
     assert cycles[:5] == (await memory.conversation("ana", "ana's", limit=9))

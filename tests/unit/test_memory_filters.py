@@ -8,9 +8,9 @@ import pytest
 
 from support.engines import memory
 from support.memories import START, Clock, WordEmbedder
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.memory.model.records import MemoryDraft
 
 __all__ = ["memory"]
 

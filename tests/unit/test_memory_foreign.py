@@ -12,12 +12,12 @@ import pytest
 from support import foreign_exports
 from support.engines import memory
 from support.foreign_exports import UNSUPPORTED
-from thoughtcycle.memory import jsonlist
-from thoughtcycle.memory.foreign import chat_of
-from thoughtcycle.memory.jsonlist import objects
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.reimport import Imported
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.memory.transfer import json_list as jsonlist
+from thoughtcycle.memory.transfer.import_foreign import chat_of
+from thoughtcycle.memory.transfer.import_own import Imported
+from thoughtcycle.memory.transfer.json_list import objects
 
 __all__ = ["memory"]
 
@@ -196,7 +196,9 @@ async def test_conversations_become_cycles_once(memory: Memory, tmp_path: Path, 
     done = await memory.import_file("ana", file, progress=lambda part, whole: seen.append((part, whole)))
     assert done == Imported(chats=2, cycles=3)
     assert seen[-1] == (2, 2)
-    chats = {chat.title: chat for chat in await memory._storage.conversations("ana", after=None, limit=9)}
+    chats = {
+        chat.title: chat for chat in await memory.core.storage.chats.conversations("ana", after=None, limit=9)
+    }
     assert chats.keys() == {"Jantar", "Viagem"}
     cycles = await memory.conversation("ana", chats["Jantar"].id, limit=9)
     assert [(cycle.message.text, [reply.text for reply in cycle.replies]) for cycle in cycles] == [
@@ -208,13 +210,15 @@ async def test_conversations_become_cycles_once(memory: Memory, tmp_path: Path, 
     assert chats["Jantar"].created == datetime.fromtimestamp(1_699_999_999, UTC)
     hits = await memory.search("ana", "Roma", include=("cycles",))
     assert [getattr(hit, "text", None) for hit in hits][:1] == ["Vou a Roma"]
-    await memory._storage.rename("ana", chats["Viagem"].id, "Roma")
+    await memory.core.storage.chats.rename("ana", chats["Viagem"].id, "Roma")
     assert await memory.import_file("ana", file) == Imported()
     assert await memory.import_file("bia", file) == Imported(chats=2, cycles=3)
-    assert (await memory.claim_chat("ana", chats["Viagem"].id)).title == "Roma"
+    assert (await memory.transcript.claim_chat("ana", chats["Viagem"].id)).title == "Roma"
     await memory.forget_user("ana")
     assert await memory.import_file("ana", file) == Imported(chats=2, cycles=3)
-    again = {chat.title: chat for chat in await memory._storage.conversations("ana", after=None, limit=9)}
+    again = {
+        chat.title: chat for chat in await memory.core.storage.chats.conversations("ana", after=None, limit=9)
+    }
     assert again["Jantar"] == chats["Jantar"]
 
 

@@ -11,31 +11,31 @@ from support.databases import new_database
 from support.engines import memory
 from support.memories import Clock, WordEmbedder, record, said, step
 from support.storage_conformance import new
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.errors import NotAllowed
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle, MemoryDraft, Source, utc_now
-from thoughtcycle.memory.storage import (
-    mongo_commit,
-    mongo_forgetting,
-    mongo_schema,
-    sqlite_forgetting,
-    sqlite_schema,
-)
-from thoughtcycle.memory.storage.forgetting import Epochs
-from thoughtcycle.memory.storage.mongo import MongoStorage
-from thoughtcycle.memory.storage.mongo_commit import MEMORIES
-from thoughtcycle.memory.storage.mongo_ledger import Log
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.memory.model.records import Cycle, MemoryDraft, Source, utc_now
+from thoughtcycle.memory.storage.epochs import Epochs
+from thoughtcycle.memory.storage.mongo import memory_commit
+from thoughtcycle.memory.storage.mongo import schema as mongo_schema
+from thoughtcycle.memory.storage.mongo import users as mongo_users
+from thoughtcycle.memory.storage.mongo.ledger import Log
+from thoughtcycle.memory.storage.mongo.memory_commit import MEMORIES
+from thoughtcycle.memory.storage.mongo.storage import MongoStorage
+from thoughtcycle.memory.storage.sqlite import schema as sqlite_schema
+from thoughtcycle.memory.storage.sqlite import users as sqlite_users
 
 __all__ = ["memory"]
 
 
 async def exchange(memory: Memory, text: str, user: str = "ana") -> Cycle:
-    cycle = await memory.open_cycle(
+    cycle = await memory.transcript.open_cycle(
         user, f"chat of {user}", said(text), parent=None, channel="cli", follow=True
     )
     reply = said(f"re: {text}", "r", "assistant")
-    return await memory.close_cycle(user, cycle.id, execution="e", messages=[reply], steps=[step()])
+    return await memory.transcript.close_cycle(
+        user, cycle.id, execution="e", messages=[reply], steps=[step()]
+    )
 
 
 async def filled(memory: Memory, user: str = "ana", word: str = "quimera") -> str:
@@ -57,7 +57,7 @@ async def pair(request: pytest.FixtureRequest, database_url: str) -> AsyncIterat
     ):
         yield one, two
         for user in ("ana", "bia"):
-            assert await problems(one._storage, user) == []
+            assert await problems(one.core.storage, user) == []
 
 
 @pytest.mark.spec("BY-4")
@@ -70,7 +70,7 @@ async def test_nothing_is_left_but_a_hash(memory: Memory, tmp_path: Path) -> Non
     assert {"memories": 2, "cycles": 1, "conversations": 1, "journal": 3}.items() <= farewell.erased.items()
     assert await memory.search("ana", "quimera", include=("facts", "cycles")) == []
     assert [line["line"] async for line in memory.export("ana")] == ["header", "end"]
-    assert await memory._storage.users() == ["bia"]
+    assert await memory.core.storage.users.listing() == ["bia"]
     assert [line async for line in memory.export("bia")][1:] == before
     again = await memory.forget_user("ana")
     assert (dict(again.erased), dict(again.left)) == ({}, {})
@@ -99,7 +99,9 @@ async def test_a_user_may_begin_anew(pair: tuple[Memory, Memory]) -> None:
 async def test_whoever_writes_late_is_refused_once(pair: tuple[Memory, Memory]) -> None:
     one, two = pair
     id = await filled(one)
-    left = await one.open_cycle("ana", "chat of ana", said("e aí?", "9"), parent=None, channel="cli")
+    left = await one.transcript.open_cycle(
+        "ana", "chat of ana", said("e aí?", "9"), parent=None, channel="cli"
+    )
     await two.forget_user("ana")
     with pytest.raises(NotAllowed) as refused:
         await one.save(
@@ -107,27 +109,27 @@ async def test_whoever_writes_late_is_refused_once(pair: tuple[Memory, Memory]) 
         )
     assert refused.value.code == "user_forgotten"
     with pytest.raises(NotAllowed):
-        await one.close_cycle("ana", left.id, execution="e", messages=[said("olá")], steps=[])
+        await one.transcript.close_cycle("ana", left.id, execution="e", messages=[said("olá")], steps=[])
     with pytest.raises(NotAllowed):
         await one.hide("ana", [id])
-    assert dict(await two._storage.traces("ana", [id, left.id])) == {}
+    assert dict(await two.core.storage.users.traces("ana", [id, left.id])) == {}
     await exchange(one, "adoro esfinges")
     await one.save("ana", [MemoryDraft(content="adora esfinges")])
 
 
 async def test_what_a_paused_writer_carries_out_later_is_taken_back(mongodb_url: str) -> None:
     async with MongoStorage.open(new_database(mongodb_url), "MongoDB") as storage:
-        await storage.commit("ana", [new(record(), "x")])
-        number = await MEMORIES.settled(storage._db, "ana")
+        await storage.memories.commit("ana", [new(record(), "x")])
+        number = await MEMORIES.settled(storage.database.db, "ana")
         write = new(record("m2"), "y")
-        entry = mongo_commit._entry(write, write.record.model_copy(update={"revision": number + 1}))
+        entry = memory_commit._entry(write, write.record.model_copy(update={"revision": number + 1}))
         log = Log("ana", number + 1, [entry])
-        assert await MEMORIES._decide(storage._db, log, number)
-        await storage.forget("ana", utc_now())
-        assert dict(await storage.traces("ana", ["m1", "m2"])) == {}
-        await MEMORIES._finish(storage._db, log)
-        assert dict(await storage.traces("ana", ["m1", "m2"])) == {}
-        await storage.commit("ana", [new(record("m3"), "z")])
+        assert await MEMORIES._decide(storage.database.db, log, number)
+        await storage.users.forget("ana", utc_now())
+        assert dict(await storage.users.traces("ana", ["m1", "m2"])) == {}
+        await MEMORIES._finish(storage.database.db, log)
+        assert dict(await storage.users.traces("ana", ["m1", "m2"])) == {}
+        await storage.memories.commit("ana", [new(record("m3"), "z")])
         assert await problems(storage, "ana") == []
 
 
@@ -137,10 +139,12 @@ def test_every_table_with_a_user_in_it_is_known() -> None:
         if found := re.search(r"CREATE TABLE (\w+) \((.*)", statement, re.DOTALL):
             tables[found[1]] = found[2]
     owned = {name for name, body in tables.items() if re.search(r"^\s*(user|space) TEXT", body, re.MULTILINE)}
-    assert owned == set(sqlite_forgetting.OWNED) | {"forgotten"}
-    assert tables.keys() - owned == {"message_vectors", "link_tries"}  # of cycles; of hashed senders
+    gone = {"sheets", "sheet_annexes"}
+    assert owned - gone == set(sqlite_users.OWNED) | {"forgotten"}
+    # of cycles; of documents; of hashed senders
+    assert tables.keys() - owned == {"message_vectors", "conversation_entries", "link_tries"}
     collections = {index.collection for migration in mongo_schema.MIGRATIONS for index in migration}
-    assert collections <= mongo_forgetting.OWNED.keys()
+    assert collections - {"sheets"} <= mongo_users.OWNED.keys()
 
 
 async def test_every_collection_is_known(mongodb_url: str) -> None:
@@ -151,7 +155,7 @@ async def test_every_collection_is_known(mongodb_url: str) -> None:
         await memory.erase("ana", [hit.record.id])
     with MongoClient(url) as client:
         names = set(client.get_default_database().list_collection_names())
-    assert names - {"schema_versions"} <= mongo_forgetting.OWNED.keys()
+    assert names - {"schema_versions"} <= mongo_users.OWNED.keys()
 
 
 def test_an_epoch_is_told_once() -> None:
@@ -172,18 +176,3 @@ def test_the_epochs_of_only_so_many_users_are_known() -> None:
     with pytest.raises(NotAllowed):
         epochs.check("ana", 1)
     assert len(epochs._known) == 2
-
-
-@pytest.mark.spec("BY-4")
-async def test_snapshots_of_every_model_go_too(tmp_path: Path) -> None:
-    url, folder = f"sqlite:///{tmp_path}/m.db", tmp_path / "snapshots"
-    for name in ("one", "two"):
-        embeddings = WordEmbedder(name)
-        async with Memory.open(url, embeddings=embeddings, clock=Clock(), snapshots=folder) as memory:
-            memory._spaces._worth = 1
-            await filled(memory)
-            await filled(memory, "bia")
-    assert len(list(folder.iterdir())) == 4
-    async with Memory.open(url, embeddings=None, snapshots=folder) as memory:
-        await memory.forget_user("ana")
-    assert len(list(folder.iterdir())) == 2

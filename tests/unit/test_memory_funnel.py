@@ -6,14 +6,14 @@ from typing import Literal
 
 import pytest
 
-from thoughtcycle.memory.funnel import SHORTEST, Verdict, of_exchange, of_message, of_reply
-from thoughtcycle.mind.language.telling import telling
+from thoughtcycle.language.intents.understanding import disclosure
+from thoughtcycle.memory.rules.relevance_filter import SHORTEST, Verdict, of_exchange, of_message, of_reply
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 
 
 def sifted(text: str, language: Literal["pt", "en"] = "pt") -> Verdict:
-    told = telling(text, language, NOW)
+    told = disclosure(text, language, NOW)
     return of_message(text, personal=told.personal, unsaid=told.unsaid or told.forgets)
 
 

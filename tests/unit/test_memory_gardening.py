@@ -7,11 +7,11 @@ import pytest
 
 from support.engines import memory
 from support.memories import START, record
-from thoughtcycle.memory.gardening import Sketches, past_its_time, priority_by_use
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Access, MemoryDraft, MemoryRecord
+from thoughtcycle.memory.model.records import Access, MemoryDraft, MemoryRecord
+from thoughtcycle.memory.rules.decay import Sketches, past_its_time, priority_by_use
 from thoughtcycle.nodes.garden.merge import apart
-from thoughtcycle.prompts.errors import InputRefused
 
 __all__ = ["memory"]
 
@@ -93,30 +93,30 @@ async def test_pages_show_each_active_memory_once_even_if_it_changes_meanwhile(m
     ids = await save(memory, 7)
     await memory.archive("ana", [ids[3]])
     seen: list[str] = []
-    async for page in memory.pages("ana", size=2):
+    async for page in memory.upkeep.pages("ana", size=2):
         seen += [record.id for record in page]
-        await memory.prioritise("ana", {record.id: 3.0 for record in page})
+        await memory.upkeep.prioritise("ana", {record.id: 3.0 for record in page})
     assert sorted(seen) == sorted(id for id in ids if id != ids[3])
 
 
 @pytest.mark.spec("LM-11")
 async def test_a_priority_moves_once_and_can_be_put_back_by_name(memory: Memory) -> None:
     (id,) = await save(memory, 1)
-    assert [await memory.prioritise("ana", {id: 7.0, "unknown": 1.0}) for _ in range(2)] == [1, 0]
+    assert [await memory.upkeep.prioritise("ana", {id: 7.0, "unknown": 1.0}) for _ in range(2)] == [1, 0]
     moved = await memory.get("ana", id)
     assert moved is not None and moved.priority == 7.0
     undone = await memory.undo("ana", id)
     assert undone.record is not None and undone.record.priority == 5.0
-    await memory.prioritise("ana", {id: 7.0})
+    await memory.upkeep.prioritise("ana", {id: 7.0})
     assert (await memory.undo("ana")).undone.op == "save"  # type: ignore[union-attr]
 
 
 @pytest.mark.spec("LM-11")
 async def test_an_old_memory_is_said_in_fewer_words_and_again_in_full(memory: Memory) -> None:
     ((saved,),) = [await memory.save("ana", [MemoryDraft(content="Uma longa história de 5 barcos no mar")])]
-    short = await memory.condense("ana", saved.record.id, "5 barcos", was=saved.record.text)
+    short = await memory.upkeep.condense("ana", saved.record.id, "5 barcos", was=saved.record.text)
     assert (short.id, short.content) == (saved.record.id, "5 barcos")
-    assert await memory.condense("ana", short.id, "5 barcos", was="outra coisa") == short
+    assert await memory.upkeep.condense("ana", short.id, "5 barcos", was="outra coisa") == short
     assert [hit.record.content for hit in await memory.search("ana", "barcos")] == ["5 barcos"]
     assert await memory.search("ana", "história") == []
     undone = await memory.undo("ana")
@@ -124,7 +124,7 @@ async def test_an_old_memory_is_said_in_fewer_words_and_again_in_full(memory: Me
     assert [hit.record.id for hit in await memory.search("ana", "história")] == [short.id]
     await memory.archive("ana", [short.id])
     with pytest.raises(InputRefused):
-        await memory.condense("ana", short.id, "nada", was="5 barcos")
+        await memory.upkeep.condense("ana", short.id, "nada", was="5 barcos")
 
 
 @pytest.mark.spec("LM-11")
@@ -132,9 +132,9 @@ async def test_pairs_merge_in_one_go_and_each_can_be_taken_apart(memory: Memory)
     ids = await save(memory, 8)
     await memory.hide("ana", [ids[7]])
     pairs = {ids[1]: ids[0], ids[3]: ids[2], ids[5]: ids[4], ids[7]: ids[6]}
-    assert await memory.merge_all("ana", pairs, lambda keep, other: keep.id != ids[2]) == 2
+    assert await memory.upkeep.merge_all("ana", pairs, lambda keep, other: keep.id != ids[2]) == 2
     assert {record.id for record in await memory.list("ana")} == {ids[place] for place in (0, 2, 3, 4, 6)}
-    assert await memory.merge_all("ana", pairs, lambda keep, other: True) == 1
+    assert await memory.upkeep.merge_all("ana", pairs, lambda keep, other: True) == 1
     await memory.undo("ana", ids[1])
     await memory.undo("ana", ids[2])
     assert {record.id for record in await memory.list("ana")} == {ids[place] for place in (0, 1, 2, 3, 4, 6)}
@@ -145,8 +145,8 @@ async def test_what_changed_since_it_was_seen_is_read_again(memory: Memory) -> N
     seen = await memory.list("ana")
     await memory.pin("ana", [ids[0]])
     await memory.hide("ana", [ids[1]])
-    assert await memory.prioritise("ana", dict.fromkeys(ids, 7.0), seen=seen) == 2
-    assert await memory.put_aside("ana", ids, lambda record: not record.pinned, seen=seen) == 1
+    assert await memory.upkeep.prioritise("ana", dict.fromkeys(ids, 7.0), seen=seen) == 2
+    assert await memory.upkeep.put_aside("ana", ids, lambda record: not record.pinned, seen=seen) == 1
     now = [
         record and (record.status, record.pinned) for record in [await memory.get("ana", id) for id in ids]
     ]

@@ -10,13 +10,13 @@ import pytest
 from support.databases import new_database
 from support.engines import memory
 from support.memories import Clock, WordEmbedder, said, step
-from thoughtcycle.memory import reimport
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.import_file import kind_of
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import Cycle, MemoryDraft, Source
-from thoughtcycle.memory.reimport import Imported, distinct
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.memory.model.records import Cycle, MemoryDraft, Source
+from thoughtcycle.memory.transfer import import_own as reimport
+from thoughtcycle.memory.transfer.import_file import kind_of
+from thoughtcycle.memory.transfer.import_own import Imported, distinct
 
 __all__ = ["memory"]
 
@@ -30,13 +30,17 @@ async def other(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     async with Memory.open(url, embeddings=WordEmbedder(), clock=Clock()) as opened:
         yield opened
         for user in ("ana", "bia"):
-            assert await problems(opened._storage, user) == []
+            assert await problems(opened.core.storage, user) == []
 
 
 async def exchange(memory: Memory, text: str, parent: str | None = None, user: str = "ana") -> Cycle:
-    cycle = await memory.open_cycle(user, f"{user}'s", said(text, text), parent=parent, channel="cli")
+    cycle = await memory.transcript.open_cycle(
+        user, f"{user}'s", said(text, text), parent=parent, channel="cli"
+    )
     reply = said(f"re: {text}", "r", "assistant")
-    return await memory.close_cycle(user, cycle.id, execution="e", messages=[reply], steps=[step()])
+    return await memory.transcript.close_cycle(
+        user, cycle.id, execution="e", messages=[reply], steps=[step()]
+    )
 
 
 async def filled(memory: Memory) -> None:
@@ -128,12 +132,12 @@ async def test_what_was_found_often_ranks_as_before(memory: Memory, other: Memor
     assert same.record.id == often or same.record.id not in counts
     for _ in range(2):
         await other.import_file("ana", tmp_path / "a")
-        kept = await other._accesses.read("ana", [same.record.id, seldom, never])
+        kept = await other.core.accesses.read("ana", [same.record.id, seldom, never])
         assert {id: access.count for id, access in kept.items()} == {
             same.record.id: counts[often],
             seldom: counts[seldom],
         }
-    assert kept[seldom] == (await memory._accesses.read("ana", [seldom]))[seldom]
+    assert kept[seldom] == (await memory.core.accesses.read("ana", [seldom]))[seldom]
     for damage in ({"access_count": 0}, {"access_count": "x"}, {"last_access": "2026-01-01T00:00:00"}):
         place = next(number for number, line in enumerate(before) if line.get("_id") == often)
         broken = [*before[:place], before[place] | damage, *before[place + 1 :]]
@@ -147,7 +151,7 @@ async def test_what_was_found_often_ranks_as_before(memory: Memory, other: Memor
 async def test_an_import_that_was_cut_off_goes_on(memory: Memory, other: Memory, tmp_path: Path) -> None:
     await filled(memory)
     before = await written(memory, tmp_path / "a")
-    commit, left = other._storage.commit, 3
+    commit, left = other.core.storage.memories.commit, 3
 
     async def failing(*args: Any) -> Any:
         nonlocal left
@@ -156,10 +160,10 @@ async def test_an_import_that_was_cut_off_goes_on(memory: Memory, other: Memory,
             raise RuntimeError("killed")
         return await commit(*args)
 
-    other._storage.commit = failing  # type: ignore[method-assign]
+    other.core.storage.memories.commit = failing  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="killed"):
         await other.import_file("ana", tmp_path / "a")
-    other._storage.commit = commit  # type: ignore[method-assign]
+    other.core.storage.memories.commit = commit  # type: ignore[method-assign]
     await other.import_file("ana", tmp_path / "a")
     assert plain(await written(other, tmp_path / "b")) == plain(before)
 
@@ -185,7 +189,7 @@ async def test_who_was_forgotten_may_come_back_with_an_export(
             await again.import_file("ana", tmp_path / "a")
         assert plain(await written(again, tmp_path / "b")) == plain(before)
         assert await again.import_file("ana", tmp_path / "a") == Imported()
-        assert await problems(again._storage, "ana") == []
+        assert await problems(again.core.storage, "ana") == []
 
 
 @pytest.mark.spec("BY-5")

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from support.memories import feed, record, vector
-from thoughtcycle.memory.facets import Filters
-from thoughtcycle.memory.index import SpaceIndex
-from thoughtcycle.memory.records import MemoryRecord, Vector
-from thoughtcycle.memory.spaces import Spaces
+from thoughtcycle.errors import StorageFailed, StorageLocked, StorageUnavailable
+from thoughtcycle.memory.index.filters import Filters
+from thoughtcycle.memory.index.memory_index import SpaceIndex
+from thoughtcycle.memory.index.memory_indexes import Spaces
+from thoughtcycle.memory.model.records import MemoryRecord, Vector
 from thoughtcycle.memory.storage.base import Feed
-from thoughtcycle.prompts.errors import StorageFailed
 
 WORDS = ("casa", "carro", "viagem", "praia", "livro", "gato", "chuva")
 
@@ -102,6 +102,7 @@ class Feeds:
 
     def __init__(self) -> None:
         self.rebuilds = 0.0
+        self.memories = self
 
     def glimpse(self, user: str) -> None:
         return None
@@ -130,7 +131,7 @@ async def test_an_index_without_anything_in_it_counts_too(away: bool) -> None:
     class Silent(Feeds):
         async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
             if away:
-                raise StorageFailed("storage_unreachable", place="here", cause="away")
+                raise StorageUnavailable("here")
             return feed(0, ())
 
     spaces = Spaces(Silent(), None, budget=100_000)  # type: ignore[arg-type]
@@ -157,7 +158,7 @@ async def test_a_database_that_is_away_for_a_moment_costs_no_index() -> None:
         async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
             if after and self.rebuilds == 1:
                 self.rebuilds += 0.5
-                raise StorageFailed("storage_locked", place="db")
+                raise StorageLocked("db")
             return await super().feed(space, after, model=model)
 
     storage = Away()

@@ -7,9 +7,9 @@ import pytest
 
 from support.engines import memory
 from support.memories import WordEmbedder, said, step
+from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, MemoryHit, Source
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.model.records import MemoryDraft, MemoryHit, Source
 
 __all__ = ["memory"]
 
@@ -21,7 +21,7 @@ async def state(memory: Memory, user: str) -> object:
     everything = await memory.list(user, statuses=("active", "archived", "superseded", "hidden", "erased"))
     history = [await memory.history(user, record.id) for record in everything]
     hits = [await memory.search(user, topic, limit=50) for topic in TOPICS]
-    return everything, history, [scores(found) for found in hits], await memory.hidden(user)
+    return everything, history, [scores(found) for found in hits], await memory.search_service.hidden(user)
 
 
 def scores(hits: list[MemoryHit]) -> list[tuple[str, str]]:
@@ -109,18 +109,18 @@ async def test_the_same_words_of_two_users_are_two_memories(memory: Memory) -> N
 async def test_another_s_ids_and_chats_are_unknown(memory: Memory) -> None:
     (saved,) = await memory.save("ana", [MemoryDraft(content="Vegetariano")])
     id = saved.record.id
-    cycle = await memory.open_cycle("ana", "chat", said("oi"), parent=None, channel="cli")
+    cycle = await memory.transcript.open_cycle("ana", "chat", said("oi"), parent=None, channel="cli")
     assert await memory.get("bia", id) is None
     assert await memory.history("bia", id) == []
     assert await memory.versions("bia", id) == []
-    assert await memory.settle_branches("bia", "chat", None) == []
+    assert await memory.transcript.settle_branches("bia", "chat", None) == []
     with pytest.raises(NotAllowed, match="another user"):
-        await memory.open_cycle("bia", "chat", said("oi"), parent=None, channel="cli")
+        await memory.transcript.open_cycle("bia", "chat", said("oi"), parent=None, channel="cli")
     with pytest.raises(NotAllowed):
         await memory.conversation("bia", "chat")
     assert await memory.conversation("bia", "chat", tip=cycle.id) == []
     with pytest.raises(NotAllowed):
-        await memory.append("bia", cycle.id, "e", step(), None)
+        await memory.transcript.append("bia", cycle.id, "e", step(), None)
     with pytest.raises(NotAllowed):
         await memory.hide("bia", [id])
     with pytest.raises(NotAllowed):

@@ -8,15 +8,13 @@ import pytest
 
 from support.engines import memory
 from support.memories import START, Clock
-from thoughtcycle.memory import intents
-from thoughtcycle.memory.doctor import problems
-from thoughtcycle.memory.items import PASSING, run_out
+from thoughtcycle.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.items.service import PASSING, run_out
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.owners import ItemSpace, item_space, owned, owner_of, stored_space
-from thoughtcycle.memory.records import ITEM, Access, MemoryDraft
-from thoughtcycle.memory.replay import Replay
-from thoughtcycle.memory.storage.item_port import StoredItem
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.model.namespace import ItemSpace, item_space, owned, owner_of, stored_space
+from thoughtcycle.memory.model.records import ITEM, Access, MemoryDraft
+from thoughtcycle.memory.storage.base import StoredItem
 
 __all__ = ["memory"]
 
@@ -49,11 +47,11 @@ async def test_items_are_no_memories(memory: Memory) -> None:
     assert [hit.record.type for hit in await memory.search("ana", "quimera")] == ["text"]
     assert [record.type for record in await memory.list("ana")] == ["text"]
     assert {hit.record.key for hit in await memory.search(ANAS, "quimera")} == {"k", "other"}
-    assert (await memory.keyed(ANAS, ["k", "none"])).keys() == {"k"}
-    assert await memory.keyed("ana", ["k"]) == {} and await memory.keyed(ANAS, []) == {}
-    assert len(await memory.tagged(ANAS, "in")) == 2 == len(await memory.tagged(ANAS, None))
-    assert await memory.tagged(ANAS, "none") == [] and await memory.tags("ana") == []
-    assert await memory.users() == ["ana"]
+    assert (await memory.items.keyed(ANAS, ["k", "none"])).keys() == {"k"}
+    assert await memory.items.keyed("ana", ["k"]) == {} and await memory.items.keyed(ANAS, []) == {}
+    assert len(await memory.items.tagged(ANAS, "in")) == 2 == len(await memory.items.tagged(ANAS, None))
+    assert await memory.items.tagged(ANAS, "none") == [] and await memory.items.tags("ana") == []
+    assert await memory.upkeep.users() == ["ana"]
     await memory.undo("ana")  # the newest change of the user's: the memory, though the items came later
     assert await memory.list("ana") == [] and len(await memory.list(ANAS)) == 2
 
@@ -72,7 +70,7 @@ async def test_what_is_deleted_blots_nothing_out(memory: Memory) -> None:
         "ana", "chat", "Vi uma quimera em Petrópolis.", "Que bom!", at=START, channel="test"
     )
     await memory.save(ANAS, [item("k", "quimera em Petrópolis"), item("other", "Petrópolis é fria")])
-    (gone,) = (await memory.keyed(ANAS, ["k"])).values()
+    (gone,) = (await memory.items.keyed(ANAS, ["k"])).values()
     await memory.hide(ANAS, [gone.id])
     assert (await memory.conversation("ana", "chat"))[0].message.text == cycle.message.text
     receipts = await memory.erase_due(timedelta(0))
@@ -80,7 +78,7 @@ async def test_what_is_deleted_blots_nothing_out(memory: Memory) -> None:
     assert await memory.prove_erased(ANAS, ["quimera"]) == []
     (kept,) = await memory.list(ANAS)
     assert kept.bindings == ("Petrópolis é fria",)
-    assert await problems(memory._storage, ANAS) == []
+    assert await problems(memory.core.storage, ANAS) == []
 
 
 @pytest.mark.parametrize(
@@ -107,10 +105,10 @@ def test_an_item_runs_out_after_so_many_minutes(
 @pytest.mark.spec("BY-6")
 async def test_what_ran_out_is_swept(memory: Memory) -> None:
     await memory.save(ANAS, [item("short", "um", ttl=1), item("long", "dois", ttl=100), item("ever", "três")])
-    clock = memory._clock
+    clock = memory.core.clock
     assert isinstance(clock, Clock)
     clock.now += timedelta(minutes=2)
-    assert await memory.sweep_items("ana") == 1 and await memory.sweep_items("bia") == 0
+    assert await memory.items.sweep_items("ana") == 1 and await memory.items.sweep_items("bia") == 0
     assert {record.key for record in await memory.list(ANAS)} == {"long", "ever"}
     assert len(await memory.erase_due(timedelta(days=1))) == 1
     assert await memory.prove_erased(ANAS, ["um"]) == []
@@ -121,21 +119,11 @@ async def test_a_user_is_forgotten_with_all_items(memory: Memory) -> None:
     await memory.save("ana", [MemoryDraft(content="Gosta de quimeras")])
     for space in (ANAS, item_space("bia")):
         await memory.save(space, [item("k", "quimera"), item("k", "outra quimera")])
-    assert await memory.doctor("ana") == [] and await memory.users() == ["ana", "bia"]
+    assert await memory.doctor("ana") == [] and await memory.upkeep.users() == ["ana", "bia"]
     farewell = await memory.forget_user("ana")
     assert farewell.erased["memories"] == 3 and farewell.left == {}
     assert await memory.list(ANAS) == [] and len(await memory.list(item_space("bia"))) == 1
-    assert await memory.users() == ["bia"] and await memory.search(ANAS, "quimera") == []
-
-
-@pytest.mark.spec("BY-6")
-async def test_items_that_waited_for_the_database_arrive(memory: Memory) -> None:
-    waited = intents.Save(user=ANAS, at=START, drafts=(item("k", "quimera"),), vectors={}, model=memory.model)
-    replay = Replay(memory._storage, embeddings=None, clock=lambda: START)
-    for _ in range(2):
-        await replay.carry_out(intents.loads(intents.dumps(waited)))
-    (found,) = await memory.list(ANAS)
-    assert found.key == "k" and await memory.list("ana") == []
+    assert await memory.upkeep.users() == ["bia"] and await memory.search(ANAS, "quimera") == []
 
 
 @pytest.mark.spec("BY-4")
@@ -143,7 +131,7 @@ async def test_items_are_exported_and_come_back_once(memory: Memory, tmp_path: P
     await memory.save("ana", [MemoryDraft(content="Gosta de quimeras", key="k")])
     await memory.save(ANAS, [item("k", "quimera"), item("gone", "quimera apagada"), item("n", "outro")])
     await memory.save(ANAS, [item("k", "grifo"), item("n", "quimera e grifo")])
-    (gone,) = (await memory.keyed(ANAS, ["gone"])).values()
+    (gone,) = (await memory.items.keyed(ANAS, ["gone"])).values()
     await memory.hide(ANAS, [gone.id])
     lines = [json.dumps(line) async for line in memory.export("ana")]
     assert (
@@ -154,14 +142,14 @@ async def test_items_are_exported_and_come_back_once(memory: Memory, tmp_path: P
     async with Memory.open(f"sqlite:///{tmp_path}/other.db", embeddings=None, clock=Clock()) as other:
         for user, new in (("ana", 3), ("ana", 0), ("bia", 3)):
             done = await other.import_file(user, file)
-            found = await other.keyed(item_space(user), ["k", "n"])
-            mine = await memory.keyed(ANAS, ["k", "n"])
+            found = await other.items.keyed(item_space(user), ["k", "n"])
+            mine = await memory.items.keyed(ANAS, ["k", "n"])
             assert {key: one.content for key, one in found.items()} == {
                 key: one.content for key, one in mine.items()
             }
             assert (done.memories > 0) is (new > 0)
             assert [one.text for one in await other.list(user)] == ["Gosta de quimeras"]
-        undone = await other.undo(ANAS, (await other.keyed(ANAS, ["k"]))["k"].id)
+        undone = await other.undo(ANAS, (await other.items.keyed(ANAS, ["k"]))["k"].id)
         assert undone.record is not None and undone.record.bindings == ("quimera",)
         assert await other.doctor("ana") == [] == await other.doctor("bia")
     file.write_text("\n".join(lines).replace('"of": "store"', '"of": "other"'))

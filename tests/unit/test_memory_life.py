@@ -6,9 +6,9 @@ import pytest
 
 from support.engines import memory
 from support.memories import START, said
+from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, MemoryRecord, Source
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.model.records import MemoryDraft, MemoryRecord, Source
 
 __all__ = ["memory"]
 
@@ -103,7 +103,7 @@ async def test_its_own_cycle_never_reinforces(memory: Memory) -> None:
 
 @pytest.mark.spec("LM-12")
 async def test_an_archived_memory_comes_back_as_it_was(memory: Memory) -> None:
-    long = "Casou em Natal. ção \U0001f980 \0 ␀ " * 200
+    long = "Casou em Natal. ção \U0001f980 \x01 ␀ " * 200
     record = await saved(memory, long, bindings=("casamento",), tags=("event",), key="wedding", kind="bio")
     (kept,) = await memory.archive("ana", [record.id, record.id])
     assert (kept.status, kept.content, kept.archived_at) == ("archived", long, kept.updated)
@@ -174,7 +174,7 @@ async def test_a_merge_keeps_one_memory_that_is_found_as_both(memory: Memory) ->
     assert (one.key, one.weight, one.pinned, one.source) == ("meat", 1.0, True, keep.source)
     assert one.reinforced_at == one.updated
     assert await contents(memory, "carne") == await contents(memory, "dieta") == ["É vegetariano"]
-    assert len(one.vector_ids) == (3 if memory._embeddings else 0)
+    assert len(one.vector_ids) == (3 if memory.core.embeddings else 0)
     former = await memory.get("ana", other.id)
     assert former is not None
     assert (former.status, former.current, former.merged) == ("superseded", keep.id, True)
@@ -211,7 +211,7 @@ async def test_the_id_of_a_merged_memory_stands_for_the_other(memory: Memory) ->
     assert [record.id for record in await memory.active("ana", [other.id, keep.id])] == [third.id]
     assert [one.id for one in await memory.pin("ana", [other.id])] == [third.id]
     assert (await memory.update("ana", other.id, content="Vegana", correction=True)).id == third.id
-    changed = await memory.changed("ana", {other.id: other.revision, keep.id: keep.revision})
+    changed = await memory.search_service.changed("ana", {other.id: other.revision, keep.id: keep.revision})
     assert {id: record and record.id for id, record in changed.items()} == dict.fromkeys(changed, third.id)
     assert changed.keys() == {other.id, keep.id}
     (hidden,) = await memory.hide("ana", [other.id, keep.id])
@@ -312,25 +312,25 @@ async def test_nobody_touches_another_s_memories(memory: Memory) -> None:
 async def test_an_archived_memory_of_an_abandoned_branch_is_hidden_and_comes_back_archived(
     memory: Memory,
 ) -> None:
-    first = await memory.open_cycle("ana", "chat", said("um", "1"), parent=None, channel="cli")
-    await memory.close_cycle("ana", first.id, execution="e", messages=(), steps=())
+    first = await memory.transcript.open_cycle("ana", "chat", said("um", "1"), parent=None, channel="cli")
+    await memory.transcript.close_cycle("ana", first.id, execution="e", messages=(), steps=())
     record = await saved(memory, "Vegetariano", first.id)
     (kept,) = await memory.archive("ana", [record.id])
-    other = await memory.open_cycle("ana", "chat", said("dois", "1"), parent=None, channel="cli")
-    await memory.close_cycle("ana", other.id, execution="e", messages=(), steps=())
+    other = await memory.transcript.open_cycle("ana", "chat", said("dois", "1"), parent=None, channel="cli")
+    await memory.transcript.close_cycle("ana", other.id, execution="e", messages=(), steps=())
     gone = await memory.get("ana", record.id)
     assert gone is not None and (gone.status, gone.reason) == ("hidden", "abandoned")
-    await memory.close_cycle("ana", first.id, execution="e", messages=(), steps=())
+    await memory.transcript.close_cycle("ana", first.id, execution="e", messages=(), steps=())
     assert but(await memory.get("ana", record.id), "updated") == but(kept, "updated")
 
 
 async def test_a_merge_survives_the_branch_of_the_memory_that_was_kept(memory: Memory) -> None:
-    cycle = await memory.open_cycle("ana", "chat", said("um", "1"), parent=None, channel="cli")
-    await memory.close_cycle("ana", cycle.id, execution="e", messages=(), steps=())
+    cycle = await memory.transcript.open_cycle("ana", "chat", said("um", "1"), parent=None, channel="cli")
+    await memory.transcript.close_cycle("ana", cycle.id, execution="e", messages=(), steps=())
     keep, other = await saved(memory, "É vegetariano", cycle.id), await saved(memory, "Não come carne", "c9")
     await memory.merge("ana", keep.id, other.id)
-    beside = await memory.open_cycle("ana", "chat", said("dois", "1"), parent=None, channel="cli")
-    await memory.close_cycle("ana", beside.id, execution="e", messages=(), steps=())
+    beside = await memory.transcript.open_cycle("ana", "chat", said("dois", "1"), parent=None, channel="cli")
+    await memory.transcript.close_cycle("ana", beside.id, execution="e", messages=(), steps=())
     (left,) = await memory.list("ana")
     assert (left.id, left.content, left.merged) == (keep.id, "Não come carne", False)
     assert await memory.pin("ana", [keep.id]) != [left]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from thoughtcycle.memory.marks import is_event, marks_of, preferences_in, tags_of
+from thoughtcycle.memory.rules.layer_rules import is_event, marks_of, preferences_in, tags_of
 
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 

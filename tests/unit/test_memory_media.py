@@ -10,16 +10,17 @@ import pytest
 from support.attached import docx, pdf, png, refused
 from support.engines import memory as memory  # the fixture
 from support.memories import Clock, WordEmbedder, said, step
-from thoughtcycle.integrations.desk import Desk, Request
-from thoughtcycle.memory import portable_files
-from thoughtcycle.memory.backup import backup, restore
-from thoughtcycle.memory.doctor import flaws
-from thoughtcycle.memory.masking import HIDDEN
-from thoughtcycle.memory.media import file_of
+from thoughtcycle.errors import InputRefused, ModelTransient, NotAllowed, StorageFailed
+from thoughtcycle.integrations.tool_service import ToolRequest, ToolService
+from thoughtcycle.memory.maintenance.doctor import flaws
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, Source
-from thoughtcycle.nodes.limits import Limits
-from thoughtcycle.prompts.errors import InputRefused, ModelFailed, NotAllowed, StorageFailed
+from thoughtcycle.memory.model.attachment import file_of
+from thoughtcycle.memory.model.records import MemoryDraft, Source
+from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
+from thoughtcycle.memory.text.spans import HIDDEN
+from thoughtcycle.memory.transfer import format_files as portable_files
+from thoughtcycle.memory.transfer.backup import backup, restore
+from thoughtcycle.nodes.base.limits import Limits
 
 pytestmark = pytest.mark.spec("LM-15")
 
@@ -91,14 +92,14 @@ async def test_a_hidden_file_is_out_of_sight_and_comes_back(memory: Memory) -> N
 
 @pytest.mark.spec("BY-9")
 async def test_an_erased_file_leaves_neither_bytes_nor_words(memory: Memory) -> None:
-    message = said("Guarde isto.\n[Arquivo: contrato.txt]").model_copy(update={"at": memory._clock()})
-    cycle = await memory.open_cycle("ana", "chat", message, parent=None, channel="cli")
+    message = said("Guarde isto.\n[Arquivo: contrato.txt]").model_copy(update={"at": memory.core.clock()})
+    cycle = await memory.transcript.open_cycle("ana", "chat", message, parent=None, channel="cli")
     source = Source(cycle=cycle.id, words="[Arquivo: contrato.txt]")
     kept = await memory.attach("ana", "contrato.txt", LEASE, cycle=cycle.id)
     assert kept.source == source.model_copy(update={"words": ""})
     reply = said("Li: o fiador chama-se Anselmo Tavares, do seu contrato.txt. Mais algo?", "r", "assistant")
     shown = [{**step("MemorySearch"), "found": [kept.id]}]
-    await memory.close_cycle("ana", cycle.id, execution="e", messages=[reply], steps=shown)  # type: ignore[arg-type]
+    await memory.transcript.close_cycle("ana", cycle.id, execution="e", messages=[reply], steps=shown)  # type: ignore[arg-type]
     other = await memory.attach("ana", "outro.txt", b"Outro texto.")
     twin = await memory.attach("bia", "contrato.txt", LEASE)
     receipt = await memory.erase("ana", [kept.id])
@@ -109,7 +110,9 @@ async def test_an_erased_file_leaves_neither_bytes_nor_words(memory: Memory) -> 
         f"Guarde isto.\n[Arquivo: {HIDDEN}]",
         f"{HIDDEN} Mais algo?",
     )
-    assert dict(await memory._storage.files("ana")) == {file_of(other.content): len(b"Outro texto.")}
+    assert dict(await memory.core.storage.files.listing("ana")) == {
+        file_of(other.content): len(b"Outro texto.")
+    }
     assert await memory.file("bia", twin.id) == LEASE
 
 
@@ -143,7 +146,7 @@ async def test_export_brings_files_along_once(
     assert (await memory.import_file("ana", path)).files == 0
     await memory.erase("bia", [copy.id])
     assert (await memory.import_file("bia", path)).files == 0
-    assert len(await memory._storage.files("bia")) == 1
+    assert len(await memory.core.storage.files.listing("bia")) == 1
 
 
 @pytest.mark.parametrize("harm", ["data", "sha256", "start", "gone", "name", "media_type"])
@@ -163,24 +166,23 @@ async def test_a_damaged_file_line_refuses_the_import(tmp_path: Path, harm: str)
         path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         with refused(InputRefused, "import_damaged"):
             await memory.import_file("bia", path)
-        assert dict(await memory._storage.files("bia")) == {}
+        assert dict(await memory.core.storage.files.listing("bia")) == {}
 
 
 async def test_doctor_sees_what_does_not_fit_and_removes_strays(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/m.db"
     async with Memory.open(url, embeddings=WordEmbedder(), clock=Clock()) as memory:
         kept = await memory.attach("ana", "a.txt", LEASE)
-        await memory._storage.put_file("ana", "0" * 64, b"stray")
-        storage = memory._storage
-        await storage._run(
-            "IMMEDIATE",
-            lambda: storage._connection.execute("UPDATE files SET data = x'78' WHERE hash <> ?", ("0" * 64,)),
-        )  # type: ignore[attr-defined]
+        await memory.core.storage.files.put("ana", "0" * 64, b"stray")
+        storage = memory.core.storage
+        assert isinstance(storage, SqliteStorage)
+        spoil = "UPDATE files SET data = x'78' WHERE hash <> ?"
+        await storage.database.write(lambda db: db.execute(spoil, ("0" * 64,)))
         assert {flaw.code for flaw in await memory.doctor("ana")} == {"file_stray", "file_damaged"}
         with refused(StorageFailed, "file_lost"):
             await memory.file("ana", kept.id)
         assert [flaw.code for flaw in await memory.doctor("ana", mend=True)] == ["file_damaged"]
-        await storage._run("IMMEDIATE", lambda: storage._connection.execute("DELETE FROM files"))  # type: ignore[attr-defined]
+        await storage.database.write(lambda db: db.execute("DELETE FROM files"))
         assert [flaw.code for flaw in await flaws(storage, "ana")] == ["file_missing"]
 
 
@@ -203,7 +205,7 @@ class Down(WordEmbedder):
     """An embedding model that is out of reach."""
 
     async def aembed_documents(self, texts: list[str], /) -> list[list[float]]:
-        raise ModelFailed("model_down", cause="test")
+        raise ModelTransient("model_down", cause="test")
 
 
 async def test_a_file_is_kept_by_its_words_while_the_embedding_model_is_away(tmp_path: Path) -> None:
@@ -212,5 +214,7 @@ async def test_a_file_is_kept_by_its_words_while_the_embedding_model_is_away(tmp
         assert kept.vector_ids == ()
         (hit,) = await memory.search("ana", "fiador", vector=np.empty(0, np.float32))
         assert hit.shown.text.startswith("contrato.txt: O aluguel") and "fiador" in hit.shown.text
-        answer = await Desk("pt", Limits()).search(memory, Request("ana"), query="quem é o fiador?")
+        answer = await ToolService("pt", Limits()).search(
+            memory, ToolRequest("ana"), query="quem é o fiador?"
+        )
         assert "Anselmo Tavares" in answer.text and answer.shown == (kept.id,)

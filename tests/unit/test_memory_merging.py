@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from support.memories import START, record, vector
-from thoughtcycle.memory.changes import Keys
-from thoughtcycle.memory.merging import broadened, merged, moved_versions, unmerged
-from thoughtcycle.memory.records import JournalEntry, MemoryRecord, Source
+from thoughtcycle.memory.model.records import JournalEntry, MemoryRecord, Source
 from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.versioning.merge import broadened, merged, moved_versions, unmerged
+from thoughtcycle.memory.versioning.record_changes import Keys
 
 SOON, LATER = START + timedelta(days=1), START + timedelta(days=9)
 

@@ -11,9 +11,10 @@ import pytest
 
 from support.engines import memory
 from support.memories import START, WordEmbedder, said
+from thoughtcycle.errors import ModelFailed, NotAllowed
+from thoughtcycle.memory.index.message_index import MessageIndex
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.messages import MessageIndex
-from thoughtcycle.memory.records import (
+from thoughtcycle.memory.model.records import (
     Cycle,
     MemoryDraft,
     MemoryHit,
@@ -23,7 +24,6 @@ from thoughtcycle.memory.records import (
     Variant,
 )
 from thoughtcycle.memory.storage.base import CycleFeed
-from thoughtcycle.prompts.errors import ModelFailed, NotAllowed
 
 __all__ = ["memory"]
 
@@ -156,22 +156,22 @@ async def test_words_of_hidden_memories_are_found_no_more(memory: Memory) -> Non
 
 
 async def test_an_open_cycle_is_not_found_until_it_is_closed(memory: Memory) -> None:
-    cycle = await memory.open_cycle("ana", "chat", said("vou acampar"), parent=None, channel="cli")
+    cycle = await memory.transcript.open_cycle("ana", "chat", said("vou acampar"), parent=None, channel="cli")
     assert await texts(memory, "acampar") == []
-    await memory.close_cycle(
+    await memory.transcript.close_cycle(
         "ana", cycle.id, execution="e", messages=[said("ok", "2", "assistant")], steps=[]
     )
     assert await texts(memory, "acampar") == ["vou acampar", "ok"]
 
 
 async def test_an_abandoned_branch_is_found_no_more_and_comes_back(memory: Memory) -> None:
-    first = await memory.open_cycle("ana", "chat", said("oi"), parent=None, channel="cli")
-    await memory.close_cycle("ana", first.id, execution="e", messages=[], steps=[])
+    first = await memory.transcript.open_cycle("ana", "chat", said("oi"), parent=None, channel="cli")
+    await memory.transcript.close_cycle("ana", first.id, execution="e", messages=[], steps=[])
     for number, topic in enumerate(("praia", "serra", "praia")):
         told = said(f"gosto da {topic}", topic)
-        branch = await memory.open_cycle("ana", "chat", told, parent=first.id, channel="cli")
+        branch = await memory.transcript.open_cycle("ana", "chat", told, parent=first.id, channel="cli")
         reply = said(f"anotado: {topic}", f"r{number}", "assistant")
-        await memory.close_cycle("ana", branch.id, execution="e", messages=[reply], steps=[])
+        await memory.transcript.close_cycle("ana", branch.id, execution="e", messages=[reply], steps=[])
         away = "praia" if topic == "serra" else "serra"
         assert f"gosto da {topic}" in await texts(memory, topic)
         assert await texts(memory, away) == []
@@ -180,7 +180,7 @@ async def test_an_abandoned_branch_is_found_no_more_and_comes_back(memory: Memor
 async def test_a_regenerated_reply_replaces_the_former(memory: Memory) -> None:
     (cycle, *_) = await talk(memory)
     reply = said("Acampamento é ótimo", "r", "assistant")
-    await memory.close_cycle("ana", cycle.id, execution="again", messages=[reply], steps=[])
+    await memory.transcript.close_cycle("ana", cycle.id, execution="again", messages=[reply], steps=[])
     assert "Que bom! Onde foi?" not in await texts(memory, "acampar bom", limit=9)
     assert "Acampamento é ótimo" in await texts(memory, "acampamento", limit=9)
 

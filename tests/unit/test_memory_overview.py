@@ -5,12 +5,12 @@ import pytest
 from support.engines import memory as memory
 from support.memories import START, said
 from support.sheets import PLAN, sheet, talk
-from thoughtcycle.memory.formatted import as_object
+from thoughtcycle.errors import NotAllowed
+from thoughtcycle.memory.chats.overview import KeptChat
+from thoughtcycle.memory.conversation.loading import SheetBroken
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.overview import KeptChat
-from thoughtcycle.memory.sheet_loading import SheetBroken
-from thoughtcycle.memory.volume import Volume, count_words, cycle_words
-from thoughtcycle.prompts.errors import NotAllowed
+from thoughtcycle.memory.rules.rendering import as_object
+from thoughtcycle.memory.rules.word_budget import Volume, count_words, cycle_words
 
 
 async def looked_at(memory: Memory) -> KeptChat:
@@ -20,7 +20,7 @@ async def looked_at(memory: Memory) -> KeptChat:
     assert listed == shown
     counts = as_object(shown.memory, shown.recent, Volume())["metadata"]
     assert counts["total_word_count"] == listed.memory.total_word_count
-    assert counts["total_cycles"] == listed.chat.cycles == len(await memory.branch("ana", "chat"))
+    assert counts["total_cycles"] == listed.chat.cycles == len(await memory.transcript.branch("ana", "chat"))
     return listed
 
 
@@ -33,7 +33,7 @@ async def test_a_list_and_one_chat_count_the_same(memory: Memory) -> None:
     assert (kept.memory.created_at, kept.memory.updated_at) == (kept.chat.created, kept.chat.used)
     second = await talk(memory, PLAN)
     assert (await looked_at(memory)).memory.total_word_count == cycle_words(first) + cycle_words(second)
-    formed = await memory.keep_conversation_memory(sheet(first, second))
+    formed = await memory.conversations.keep_conversation_memory(sheet(first, second))
     third = await talk(memory, "Gosto de jazz")  # formation has not seen it
     kept = await looked_at(memory)
     assert [cycle.id for cycle in kept.recent] == [second.id, third.id]
@@ -45,7 +45,7 @@ async def test_a_list_and_one_chat_count_the_same(memory: Memory) -> None:
 @pytest.mark.spec("BY-5")
 async def test_only_the_users_own_chats_in_which_something_was_answered(memory: Memory) -> None:
     await talk(memory)
-    await memory.open_cycle("ana", "silent", said("oi"), parent=None, channel="cli")
+    await memory.transcript.open_cycle("ana", "silent", said("oi"), parent=None, channel="cli")
     assert [one.chat.id for one in await memory.kept_chats("ana")] == ["chat"]
     assert await memory.kept_chats("bia") == []
     for user, chat in (("bia", "chat"), ("ana", "silent"), ("ana", "none")):
@@ -55,8 +55,8 @@ async def test_only_the_users_own_chats_in_which_something_was_answered(memory: 
 
 async def test_a_chat_that_goes_on_from_another_has_its_own_exchanges_only(memory: Memory) -> None:
     first = await talk(memory)
-    cycle = await memory.open_cycle("ana", "copy", said("oi"), parent=first.id, channel="cli")
-    await memory.close_cycle("ana", cycle.id, execution="copy", messages=[], steps=[])
+    cycle = await memory.transcript.open_cycle("ana", "copy", said("oi"), parent=first.id, channel="cli")
+    await memory.transcript.close_cycle("ana", cycle.id, execution="copy", messages=[], steps=[])
     copied = await memory.kept_chat("ana", "copy")
     assert [one.id for one in copied.recent] == [cycle.id]
     recent = {kept.chat.id: [one.id for one in kept.recent] for kept in await memory.kept_chats("ana")}
@@ -66,7 +66,7 @@ async def test_a_chat_that_goes_on_from_another_has_its_own_exchanges_only(memor
 
 async def test_a_broken_memory_counts_as_none_in_a_list(memory: Memory) -> None:
     cycle = await talk(memory)
-    await memory._storage.put_sheet("ana", ("conversation", "chat"), "{}", before=0, at=START)
+    await memory.core.storage.documents.put("ana", ("conversation", "chat"), "{}", before=0, at=START)
     (kept,) = await memory.kept_chats("ana")
     assert kept.memory.total_word_count == cycle_words(cycle)
     with pytest.raises(SheetBroken):

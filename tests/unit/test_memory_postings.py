@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from thoughtcycle.memory.postings import Postings
-from thoughtcycle.memory.words import terms
+from thoughtcycle.memory.index.postings import Postings
+from thoughtcycle.memory.text.analyzer import terms
 
 WORDS = ["garden", "piano", "lemon", "harbour", "winter", "bicycle", "ladder", "candle"]
 

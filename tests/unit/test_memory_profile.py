@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from thoughtcycle.memory.formed import Profile
-from thoughtcycle.memory.habit_labels import habit_label
-from thoughtcycle.memory.judgement import Mood
-from thoughtcycle.memory.marks import Preference
-from thoughtcycle.memory.mood_labels import mood_label
-from thoughtcycle.memory.profile import CYCLES, MOODS, felt, observed, recurring
-from thoughtcycle.mind.language.patterns import vocabulary
+from thoughtcycle.language.parse.patterns import vocabulary
+from thoughtcycle.memory.model.conversation import Profile
+from thoughtcycle.memory.model.judgement import Mood
+from thoughtcycle.memory.rules.layer_rules import Preference
+from thoughtcycle.memory.rules.profile import CYCLES, MOODS, felt, observed, recurring
+from thoughtcycle.memory.text.habit_labels import habit_label
+from thoughtcycle.memory.text.mood_labels import mood_label
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts, word_lists
 
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

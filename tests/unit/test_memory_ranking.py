@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.memories import START, record
-from thoughtcycle.memory.ranking import (
+from thoughtcycle.memory.index.ranking import (
     best_key,
     dense_evidence,
     fuse,
@@ -19,7 +19,7 @@ from thoughtcycle.memory.ranking import (
     strength,
     whole,
 )
-from thoughtcycle.memory.words import terms
+from thoughtcycle.memory.text.analyzer import terms
 
 
 def fused(rows: Sequence[tuple[float, float, float]], **options: float) -> list[float]:

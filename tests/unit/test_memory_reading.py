@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 from support.memories import record
-from thoughtcycle.memory.reading import Reading
-from thoughtcycle.memory.records import MemoryRecord
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
+from thoughtcycle.memory.core.record_cache import Reading
+from thoughtcycle.memory.model.records import MemoryRecord
+from thoughtcycle.memory.storage.sqlite.memories import SqliteMemories
 
 
-class Counting(SqliteStorage):
+class Counting(SqliteMemories):
     """Storage of three documents that notes what is read."""
 
     def __init__(self) -> None:

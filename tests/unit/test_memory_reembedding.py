@@ -6,12 +6,12 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 
 from support.memories import START, Clock, WordEmbedder
-from thoughtcycle.memory import reembedding
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.errors import InputRefused, ModelFailed
+from thoughtcycle.memory.maintenance import reembed as reembedding
+from thoughtcycle.memory.maintenance.doctor import problems
+from thoughtcycle.memory.maintenance.reembed import Outdated, Reembedded
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, MemoryHit
-from thoughtcycle.memory.reembedding import Outdated, Reembedded
-from thoughtcycle.prompts.errors import InputRefused, ModelFailed
+from thoughtcycle.memory.model.records import MemoryDraft, MemoryHit
 
 EVERY = ("active", "archived", "superseded", "hidden")
 
@@ -25,7 +25,10 @@ def opened(
 
 async def models(memory: Memory, user: str = "ana") -> set[str]:
     records = await memory.list(user, statuses=EVERY)
-    return {one.model for one in await memory._storage.vectors(user, [record.id for record in records])}
+    return {
+        one.model
+        for one in await memory.core.storage.memories.vectors(user, [record.id for record in records])
+    }
 
 
 async def found(memory: Memory, query: str) -> list[str]:
@@ -78,8 +81,8 @@ async def test_keywords_serve_until_the_new_vectors_are_there(url: str) -> None:
         assert await steps(memory) == []
         assert await models(memory) == {"new", "old"}, "what is hidden is shown to no model"
         assert await models(memory, "bia") == {"old"}
-        assert (await memory._storage.cycle_feed("ana", 0, model="old")).vectors == ()
-        assert await problems(memory._storage, "ana") == []
+        assert (await memory.core.storage.transcript.cycle_feed("ana", 0, model="old")).vectors == ()
+        assert await problems(memory.core.storage, "ana") == []
 
 
 async def test_nothing_else_changes(url: str) -> None:
@@ -102,7 +105,7 @@ async def test_nothing_else_changes(url: str) -> None:
             changed.content == "Vegano" and back.record is not None and back.record.content == "Vegetariano"
         )
         assert [hit.record.text for hit in await memory.search("ana", "carne")] == ["Vegetariano"]
-        assert await problems(memory._storage, "ana") == []
+        assert await problems(memory.core.storage, "ana") == []
 
 
 class Tired(WordEmbedder):

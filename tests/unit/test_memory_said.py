@@ -7,7 +7,7 @@ import pytest
 from support.engines import memory
 from support.memories import START
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft, Saved, Source
+from thoughtcycle.memory.model.records import MemoryDraft, Saved, Source
 
 __all__ = ["memory"]
 

@@ -8,9 +8,9 @@ import pytest
 
 from support.engines import memory
 from support.memories import Clock, WordEmbedder
+from thoughtcycle.errors import ModelFailed
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
-from thoughtcycle.prompts.errors import ModelFailed
+from thoughtcycle.memory.model.records import MemoryDraft
 
 __all__ = ["memory"]
 
@@ -115,7 +115,7 @@ async def test_of_equal_relevance_the_stronger_and_later_comes_first(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "text", ["'; DROP TABLE memories", '" OR 1', "a\0b", "\U0001f980 siri", "palavra " * 130_000]
+    "text", ["'; DROP TABLE memories", '" OR 1', "a\x01b", "\U0001f980 siri", "palavra " * 130_000]
 )
 @pytest.mark.spec("BY-5")
 async def test_any_text_is_data(memory: Memory, text: str) -> None:

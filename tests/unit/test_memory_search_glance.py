@@ -9,8 +9,8 @@ import pytest
 from support.blocking import no_blocking
 from support.memories import Clock, WordEmbedder
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
+from thoughtcycle.memory.model.records import MemoryDraft
+from thoughtcycle.memory.storage.sqlite.database import SqliteDatabase
 
 Trips = list[str]
 
@@ -30,13 +30,13 @@ async def here(tmp_path: Path) -> AsyncIterator[Memory]:
 def trips(here: Memory, monkeypatch: pytest.MonkeyPatch) -> Trips:
     """The names of the reads that follow, each a way to the database."""
     made: Trips = []
-    read = SqliteStorage._read
+    read = SqliteDatabase.read
 
-    async def counted(self: SqliteStorage, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    async def counted(self: SqliteDatabase, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         made.append(work.__name__)
         return await read(self, work, *args, **kwargs)
 
-    monkeypatch.setattr(SqliteStorage, "_read", counted)
+    monkeypatch.setattr(SqliteDatabase, "read", counted)
     return made
 
 
@@ -90,15 +90,15 @@ async def test_what_another_process_does_is_seen_at_once(here: Memory, tmp_path:
 async def test_settings_are_read_once_until_somebody_changes_them(
     here: Memory, tmp_path: Path, trips: Trips
 ) -> None:
-    assert (await here.preferences("ana")).language is None
+    assert (await here.conversations.preferences("ana")).language is None
     trips.clear()
-    assert (await here.preferences("ana")).language is None
+    assert (await here.conversations.preferences("ana")).language is None
     assert trips == []
     async with Memory.open(url(tmp_path), embeddings=None, clock=Clock()) as there:
         await there.change_settings("ana", language="en")
-        assert (await here.preferences("ana")).language == "en"
+        assert (await here.conversations.preferences("ana")).language == "en"
         await there.change_settings("ana", language=None)
-        assert (await here.preferences("ana")).language is None
+        assert (await here.conversations.preferences("ana")).language is None
         await there.change_settings("ana", language="pt")
         await there.forget_user("ana")
-        assert (await here.preferences("ana")).language is None
+        assert (await here.conversations.preferences("ana")).language is None

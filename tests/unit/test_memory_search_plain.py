@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from support.memories import feed, record, vector
-from thoughtcycle.memory.facets import ALL, Filters
-from thoughtcycle.memory.index import SpaceIndex
-from thoughtcycle.memory.ranking import fuse, idf, saturation, whole
-from thoughtcycle.memory.records import MemoryRecord, Vector
-from thoughtcycle.memory.words import Term, terms
+from thoughtcycle.memory.index.filters import ALL, Filters
+from thoughtcycle.memory.index.memory_index import SpaceIndex
+from thoughtcycle.memory.index.ranking import fuse, idf, saturation, whole
+from thoughtcycle.memory.model.records import MemoryRecord, Vector
+from thoughtcycle.memory.text.analyzer import Term, terms
 
 WORDS = ("mar", "sol", "rio", "casa", "viagem", "viagens", "nação", "gato", "livro", "chuva", "trem", "festa")
 SIZE = 24

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from thoughtcycle.memory.secrets import MARK, holds_secret, masked, masks_away, secrets_in
+from thoughtcycle.memory.text.secrets import MARK, holds_secret, masked, masks_away, secrets_in
 
 SECRETS = [
     ("minha senha do wifi é abacate123", "abacate123"),

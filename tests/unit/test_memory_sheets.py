@@ -8,25 +8,17 @@ import pytest
 from support.engines import memory as memory
 from support.memories import START, said
 from support.sheets import DOG, PLAN, dog, judgement, profile, sheet, talk
-from thoughtcycle.memory.annex import parted
-from thoughtcycle.memory.formed import (
-    ConversationMemory,
-    LedgerEntry,
-    Profile,
-    UserSettings,
-)
-from thoughtcycle.memory.judgement import (
-    LayerMark,
-    Preserved,
-    PreservedData,
-)
-from thoughtcycle.memory.masking import HIDDEN
+from thoughtcycle.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.conversation.loading import SheetBroken, dumped
+from thoughtcycle.memory.conversation.service import PROFILE
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.sheet_loading import SheetBroken, recounted
-from thoughtcycle.memory.storage.base import Conflict
-from thoughtcycle.memory.storage.sheet_port import SheetName
-from thoughtcycle.memory.volume import counted
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.model.conversation import ConversationMemory, LedgerEntry, Profile, UserSettings
+from thoughtcycle.memory.model.judgement import LayerMark, Preserved, PreservedData
+from thoughtcycle.memory.rules.word_budget import counted
+from thoughtcycle.memory.storage.base import Conflict, DocumentName
+from thoughtcycle.memory.text.spans import HIDDEN
+
+CHAT: DocumentName = ("conversation", "chat")
 
 
 @pytest.mark.spec("CM-1")
@@ -34,14 +26,14 @@ async def test_an_unknown_chat_starts_empty_and_a_known_one_is_loaded(memory: Me
     told, other = await talk(memory), await talk(memory, PLAN)
     empty = await memory.conversation_memory("ana", "chat")
     assert (empty.revision, empty.head, empty.old_memory) == (0, None, ())
-    kept = await memory.keep_conversation_memory(sheet(told, other))
+    kept = await memory.conversations.keep_conversation_memory(sheet(told, other))
     assert kept.revision == 1
     loaded = await memory.conversation_memory("ana", "chat")
     assert loaded.model_copy(update={"total_word_count": 0}) == kept
-    again = await memory.keep_conversation_memory(loaded.model_copy(update={"stuck": True}))
+    again = await memory.conversations.keep_conversation_memory(loaded.model_copy(update={"stuck": True}))
     assert again.revision == 2
     with pytest.raises(Conflict):
-        await memory.keep_conversation_memory(kept)
+        await memory.conversations.keep_conversation_memory(kept)
     assert [one.chat_id for one in await memory.conversation_memories("ana", limit=9)] == ["chat"]
     assert again.updated_at > loaded.updated_at
 
@@ -49,48 +41,36 @@ async def test_an_unknown_chat_starts_empty_and_a_known_one_is_loaded(memory: Me
 @pytest.mark.spec("CM-1", "CM-4")
 async def test_what_grows_with_a_chat_is_neither_read_nor_written_with_each_cycle(memory: Memory) -> None:
     told, other = await talk(memory), await talk(memory, PLAN)
-    assert (await memory.conversation_digest("ana", "chat")).revision == 0
-    await memory.keep_conversation_memory(sheet(told, other))
-    whole = await memory.conversation_memory("ana", "chat")
-    digest = await memory.conversation_digest("ana", "chat")
-    assert digest == parted(whole)[0]
+
+    async def in_part(user: str = "ana") -> ConversationMemory:
+        return await memory.conversation_memory(user, "chat", partial=True)
+
+    assert (await in_part()).revision == 0
+    await memory.conversations.keep_conversation_memory(sheet(told, other))
+    whole, part = await memory.conversation_memory("ana", "chat"), await in_part()
+    assert (part.partial, part.rolled, part.ledger) == (True, 2, ())
+    assert [one.cycle_ids for one in part.periods] == [(told.id,)] != [one.cycle_ids for one in whole.periods]
+    same = {"periods", "ledger"}
+    assert part.model_dump(exclude=same) == whole.model_dump(exclude=same)
     shown = (await memory.sheets("ana", "chat")).conversation
-    assert shown is not None and shown.periods == digest.periods
-    kept = await memory.keep_conversation_memory(digest.model_copy(update={"stuck": True}))
+    assert shown is not None and shown.periods == part.periods
+    kept = await memory.conversations.keep_conversation_memory(part.model_copy(update={"stuck": True}))
     changed = {"stuck": True, "revision": 2, "updated_at": kept.updated_at}
     assert await memory.conversation_memory("ana", "chat") == whole.model_copy(update=changed)
     with pytest.raises(Conflict):
-        await memory.keep_conversation_memory(digest)
+        await memory.conversations.keep_conversation_memory(part)
     with pytest.raises(NotAllowed):
-        await memory.conversation_digest("bia", "chat")
-    read = await memory.conversation_digest("ana", "chat")
+        await in_part("bia")
+    read = await in_part()
     known = await dog(memory, told)
     await memory.hide("ana", [known.id])
-    masked = await memory.conversation_digest("ana", "chat")
-    assert isinstance(masked, ConversationMemory) and "Luna" not in masked.model_dump_json()
+    masked = await in_part()
+    assert not masked.partial and "Luna" not in masked.model_dump_json()
     assert masked == await memory.conversation_memory("ana", "chat")
-    await memory.keep_conversation_memory(read.model_copy(update={"stuck": False}))
+    await memory.conversations.keep_conversation_memory(read.model_copy(update={"stuck": False}))
     await memory.undo("ana", known.id)
-    changed = {"revision": 3, "updated_at": (await memory.conversation_digest("ana", "chat")).updated_at}
+    changed = {"revision": 3, "updated_at": (await in_part()).updated_at}
     assert await memory.conversation_memory("ana", "chat") == whole.model_copy(update=changed)
-
-
-@pytest.mark.spec("CM-1")
-async def test_a_memory_that_was_stored_as_one_document_is_kept_in_two(memory: Memory) -> None:
-    told, other = await talk(memory), await talk(memory, PLAN)
-    before = recounted(sheet(told, other).model_copy(update={"revision": 1}))
-    name: SheetName = ("conversation", "chat")
-    await memory._storage.put_sheet("ana", name, before.model_dump_json(), before=0, at=START)
-    assert await memory.doctor("ana") == []
-    known = await memory.conversation_digest("ana", "chat")
-    assert isinstance(known, ConversationMemory) and known.ledger == before.ledger
-    shown = (await memory.sheets("ana", "chat")).conversation
-    assert shown is not None and shown.periods == before.periods
-    kept = await memory.keep_conversation_memory(known)
-    assert await memory.conversation_memory("ana", "chat") == kept and kept.periods == before.periods
-    (stored,) = await memory._storage.sheets("ana", [name])
-    assert "cycle_ids" not in str(stored.document) and before.ledger[0].cycle_id in str(stored.annex)
-    assert await memory.conversation_digest("ana", "chat") == parted(kept)[0]
 
 
 @pytest.mark.spec("CM-8")
@@ -103,8 +83,8 @@ async def test_wrong_word_counts_are_put_right_on_load(memory: Memory) -> None:
             "total_word_count": -7,
         }
     )
-    name = ("conversation", "chat")
-    await memory._storage.put_sheet("ana", name, wrong.model_dump_json(), before=0, at=START)
+    text, rows = dumped(wrong, 0)
+    await memory.core.storage.documents.put("ana", CHAT, text, before=0, at=START, entries=rows)
     assert [flaw.code for flaw in await memory.doctor("ana")] == ["sheet_revision", "sheet_counts"]
     loaded = await memory.conversation_memory("ana", "chat")
     assert [one.summary_word_count for one in loaded.old_memory] == [5, 5]
@@ -112,26 +92,28 @@ async def test_wrong_word_counts_are_put_right_on_load(memory: Memory) -> None:
     assert loaded.total_word_count == recent + 5 + 5 + 6 + 6
     given = (await memory.sheets("ana", "chat")).conversation
     assert given is not None and [one.summary_word_count for one in given.old_memory] == [5, 5]
-    assert (await memory.keep_conversation_memory(wrong.model_copy(update={"revision": 1}))).revision == 2
+    assert (
+        await memory.conversations.keep_conversation_memory(wrong.model_copy(update={"revision": 1}))
+    ).revision == 2
 
 
 @pytest.mark.spec("BY-5")
 async def test_a_users_sheets_are_nobody_elses(memory: Memory) -> None:
     told, other = await talk(memory), await talk(memory, PLAN)
-    kept = await memory.keep_conversation_memory(sheet(told, other))
-    await memory.keep_profile(profile(told, other))
+    kept = await memory.conversations.keep_conversation_memory(sheet(told, other))
+    await memory.conversations.keep_profile(profile(told, other))
     await memory.change_settings("ana", smart_context=True, paused=True)
     for user in ("bia", "Ana", "ana\x1f"):
         with pytest.raises(NotAllowed):
             await memory.conversation_memory(user, "chat")
         with pytest.raises(NotAllowed):
-            await memory.keep_conversation_memory(kept.model_copy(update={"user_id": user}))
+            await memory.conversations.keep_conversation_memory(kept.model_copy(update={"user_id": user}))
         seen = await memory.sheets(user, "chat")
         assert seen.conversation is not None and seen.conversation.old_memory == ()
         assert (seen.profile, seen.settings) == (Profile(user=user), UserSettings(user=user))
         assert await memory.conversation_memories(user, limit=9) == []
-        assert await memory.pending_cycles(user, limit=9) == []
-        formed = await memory.form_cycle(
+        assert await memory.conversations.pending_cycles(user, limit=9) == []
+        formed = await memory.conversations.form_cycle(
             user, told.id, judgement=None, marks=(), formation="done", expected=told
         )
         assert formed is None
@@ -168,24 +150,24 @@ async def test_settings_are_kept_and_checked(memory: Memory) -> None:
 
 async def test_pending_cycles_are_formed_once(memory: Memory) -> None:
     first, second = await talk(memory), await talk(memory, PLAN)
-    assert [one.id for one in await memory.pending_cycles(limit=9)] == [first.id, second.id]
-    assert await memory.pending_users(limit=9) == ["ana"]
+    assert [one.id for one in await memory.conversations.pending_cycles(limit=9)] == [first.id, second.id]
+    assert await memory.conversations.pending_users(limit=9) == ["ana"]
     marks = (LayerMark(layer="medium", priority=7.0),)
     found = judgement(first.id)
-    formed = await memory.form_cycle(
+    formed = await memory.conversations.form_cycle(
         "ana", first.id, judgement=found, marks=marks, formation="done", expected=first
     )
     assert formed is not None and (formed.judgement, formed.marks) == (found, marks)
-    assert [one.id for one in await memory.pending_cycles("ana", limit=9)] == [second.id]
+    assert [one.id for one in await memory.conversations.pending_cycles("ana", limit=9)] == [second.id]
     reply = said("outra", "r9", "assistant")
-    await memory.close_cycle("ana", second.id, execution="e2", messages=[reply], steps=[])
+    await memory.transcript.close_cycle("ana", second.id, execution="e2", messages=[reply], steps=[])
     assert (
-        await memory.form_cycle(
+        await memory.conversations.form_cycle(
             "ana", second.id, judgement=found, marks=marks, formation="done", expected=second
         )
         is None
     )
-    (left,) = await memory.pending_cycles("ana", limit=9)
+    (left,) = await memory.conversations.pending_cycles("ana", limit=9)
     assert left.judgement is None
 
 
@@ -193,16 +175,19 @@ async def test_pending_cycles_are_formed_once(memory: Memory) -> None:
 async def test_a_cycle_whose_words_were_hidden_meanwhile_is_judged_again(memory: Memory) -> None:
     told = await talk(memory)
     known = await dog(memory, told)
-    (read,) = await memory.pending_cycles("ana", limit=9)
+    (read,) = await memory.conversations.pending_cycles("ana", limit=9)
     await memory.hide("ana", [known.id])
     args = {"judgement": judgement(told.id), "marks": (), "formation": "done"}
-    assert await memory.form_cycle("ana", told.id, expected=read, **args) is None
-    (masked,) = await memory.pending_cycles("ana", limit=9)
+    assert await memory.conversations.form_cycle("ana", told.id, expected=read, **args) is None
+    (masked,) = await memory.conversations.pending_cycles("ana", limit=9)
     assert "Luna" not in masked.model_dump_json()
     await memory.erase("ana", [known.id])
-    assert await memory.form_cycle("ana", told.id, expected=read, **args) is None
-    (left,) = await memory.pending_cycles("ana", limit=9)
-    assert await memory.form_cycle("ana", told.id, expected=left, **(args | {"judgement": None})) is not None
+    assert await memory.conversations.form_cycle("ana", told.id, expected=read, **args) is None
+    (left,) = await memory.conversations.pending_cycles("ana", limit=9)
+    assert (
+        await memory.conversations.form_cycle("ana", told.id, expected=left, **(args | {"judgement": None}))
+        is not None
+    )
 
 
 @pytest.mark.spec("BY-9")
@@ -211,11 +196,11 @@ async def test_hidden_words_are_masked_in_sheets_and_judgements_and_undo_brings_
 ) -> None:
     told, other = await talk(memory), await talk(memory, PLAN)
     known = await dog(memory, told)
-    await memory.form_cycle(
+    await memory.conversations.form_cycle(
         "ana", told.id, judgement=judgement(told.id), marks=(), formation="done", expected=told
     )
-    await memory.keep_conversation_memory(sheet(told, other))
-    await memory.keep_profile(profile(told, other))
+    await memory.conversations.keep_conversation_memory(sheet(told, other))
+    await memory.conversations.keep_profile(profile(told, other))
     before = (await memory.conversation_memory("ana", "chat"), await memory.profile("ana"))
     await memory.hide("ana", [known.id])
     read, seen = await memory.conversation_memory("ana", "chat"), await memory.profile("ana")
@@ -236,8 +221,8 @@ async def test_hidden_words_are_masked_in_sheets_and_judgements_and_undo_brings_
     assert cycle.judgement is not None
     assert [one.content for one in cycle.judgement.facts] == ["Gosta de jazz"]
     assert cycle.judgement.preserved.decisions == (HIDDEN, "Mudar de casa.")[1:]
-    await memory.keep_conversation_memory(read.model_copy(update={"stuck": True}))
-    await memory.keep_profile(seen)
+    await memory.conversations.keep_conversation_memory(read.model_copy(update={"stuck": True}))
+    await memory.conversations.keep_profile(seen)
     await memory.undo("ana", known.id)
     back = await memory.conversation_memory("ana", "chat")
     fields = {"stuck": False, "revision": 1, "updated_at": before[0].updated_at}
@@ -250,13 +235,13 @@ async def test_hidden_words_are_masked_in_sheets_and_judgements_and_undo_brings_
 async def test_what_an_upkeep_moves_to_the_ledger_is_moved_in_full(memory: Memory) -> None:
     told, other = await talk(memory), await talk(memory, PLAN)
     known = await dog(memory, told)
-    await memory.keep_conversation_memory(sheet(told, other).model_copy(update={"ledger": ()}))
+    await memory.conversations.keep_conversation_memory(sheet(told, other).model_copy(update={"ledger": ()}))
     await memory.hide("ana", [known.id])
     read = await memory.conversation_memory("ana", "chat")
     first = read.old_memory[0]
     row = LedgerEntry(cycle_id=first.cycle_id, timestamp=first.timestamp, preserved_data=first.preserved_data)
     moved = {"old_memory": read.old_memory[1:], "ledger": (row,)}
-    await memory.keep_conversation_memory(read.model_copy(update=moved))
+    await memory.conversations.keep_conversation_memory(read.model_copy(update=moved))
     assert (await memory.conversation_memory("ana", "chat")).ledger[0].preserved_data == PreservedData()
     await memory.undo("ana", known.id)
     (entry,) = (await memory.conversation_memory("ana", "chat")).ledger
@@ -271,7 +256,7 @@ async def test_what_was_said_anew_after_a_deletion_is_shown(memory: Memory) -> N
     at = anew.created_at + timedelta(days=1)
     said_anew = anew.old_memory[1].model_copy(update={"timestamp": at})
     fields = {"old_memory": (said_anew,), "periods": (), "working": "", "ledger": ()}
-    await memory.keep_conversation_memory(anew.model_copy(update=fields))
+    await memory.conversations.keep_conversation_memory(anew.model_copy(update=fields))
     (entry,) = (await memory.conversation_memory("ana", "chat")).old_memory
     assert entry.summary == "Junta dinheiro. Pensa na Luna."
 
@@ -288,9 +273,10 @@ BROKEN = {
 @pytest.mark.parametrize("document", BROKEN.values(), ids=BROKEN)
 async def test_a_broken_sheet_never_breaks_a_turn(memory: Memory, document: str) -> None:
     await talk(memory)
-    storage = memory._storage
-    for name in (("conversation", "chat"), ("profile", ""), ("settings", "")):
-        await storage.put_sheet("ana", name, document, before=0, at=START)
+    storage = memory.core.storage
+    for name in (CHAT, PROFILE):
+        await storage.documents.put("ana", name, document, before=0, at=START)
+    await storage.documents.change_settings("ana", {"language": "fr"})
     seen = await memory.sheets("ana", "chat")
     assert seen.conversation is not None and seen.conversation.old_memory == ()
     assert seen.profile.entries == ()
@@ -305,48 +291,48 @@ async def test_a_broken_sheet_never_breaks_a_turn(memory: Memory, document: str)
         with pytest.raises(SheetBroken) as broken:
             await call
         assert broken.value.code == "sheet_broken"
-    await storage.forget("ana", START)
+    await storage.users.forget("ana", START)
 
 
 async def test_times_without_a_zone_are_broken(memory: Memory) -> None:
     told, other = await talk(memory), await talk(memory, PLAN)
-    document = json.loads(sheet(told, other).model_dump_json())
-    document["old_memory"][0]["timestamp"] = "2026-03-01T12:00:00"
-    name = ("conversation", "chat")
-    await memory._storage.put_sheet("ana", name, json.dumps(document), before=0, at=START)
+    text, rows = dumped(sheet(told, other), 1)
+    old = json.loads(rows["old_memory"][0]) | {"timestamp": "2026-03-01T12:00:00"}
+    changed = {**rows, "old_memory": [json.dumps(old), *rows["old_memory"][1:]]}
+    await memory.core.storage.documents.put("ana", CHAT, text, before=0, at=START, entries=changed)
     with pytest.raises(SheetBroken) as broken:
         await memory.conversation_memory("ana", "chat")
     assert broken.value.cause == "old_memory.0.timestamp: timezone_aware"
-    await memory._storage.drop_sheet("ana", name, at=START)
+    await memory.core.storage.documents.drop("ana", CHAT, at=START)
 
 
 async def test_words_that_come_back_while_a_masked_sheet_is_worked_on_are_not_lost(memory: Memory) -> None:
     told, other = await talk(memory), await talk(memory, PLAN)
     known = await dog(memory, told)
-    await memory.keep_conversation_memory(sheet(told, other))
-    await memory.keep_profile(profile(told, other))
+    await memory.conversations.keep_conversation_memory(sheet(told, other))
+    await memory.conversations.keep_profile(profile(told, other))
     await memory.hide("ana", [known.id])
     chat, own = await memory.conversation_memory("ana", "chat"), await memory.profile("ana")
     assert HIDDEN in chat.working and HIDDEN in own.entries[0].value
     await memory.undo("ana", known.id)
     with pytest.raises(Conflict):
-        await memory.keep_conversation_memory(chat.model_copy(update={"stuck": True}))
+        await memory.conversations.keep_conversation_memory(chat.model_copy(update={"stuck": True}))
     with pytest.raises(Conflict):
-        await memory.keep_profile(own.model_copy(update={"moods": ()}))
+        await memory.conversations.keep_profile(own.model_copy(update={"moods": ()}))
     chat, own = await memory.conversation_memory("ana", "chat"), await memory.profile("ana")
     assert HIDDEN not in chat.model_dump_json() + own.model_dump_json()
-    assert (await memory.keep_conversation_memory(chat)).revision == 2
+    assert (await memory.conversations.keep_conversation_memory(chat)).revision == 2
 
 
 async def test_counting_the_words_that_are_left_of_a_masked_sheet_loses_none(memory: Memory) -> None:
     told, other = await talk(memory), await talk(memory, PLAN)
     known = await dog(memory, told)
-    await memory.keep_conversation_memory(sheet(told, other))
+    await memory.conversations.keep_conversation_memory(sheet(told, other))
     before = await memory.conversation_memory("ana", "chat")
     await memory.hide("ana", [known.id])
     masked = counted(await memory.conversation_memory("ana", "chat"), ())
     assert masked.old_memory[0].summary_word_count < before.old_memory[0].summary_word_count
-    kept = await memory.keep_conversation_memory(masked.model_copy(update={"stuck": True}))
+    kept = await memory.conversations.keep_conversation_memory(masked.model_copy(update={"stuck": True}))
     await memory.undo("ana", known.id)
     changed = {"stuck": True, "revision": 2, "updated_at": kept.updated_at}
     assert await memory.conversation_memory("ana", "chat") == before.model_copy(update=changed)

@@ -10,11 +10,11 @@ import pytest
 from support.engines import memory as memory
 from support.memories import Clock, said
 from support.sheets import PLAN, dog, judgement, profile, sheet, talk
-from thoughtcycle.memory.judgement import LayerMark
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryRecord
-from thoughtcycle.memory.reimport import Imported
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.memory.model.judgement import LayerMark
+from thoughtcycle.memory.model.records import MemoryRecord
+from thoughtcycle.memory.transfer.import_own import Imported
 
 
 @pytest.fixture
@@ -32,9 +32,11 @@ async def filled(memory: Memory) -> MemoryRecord:
     found = judgement(told.id)
     fact = found.facts[1].model_copy(update={"same_as": known.id})
     found = found.model_copy(update={"facts": (found.facts[0], fact)})
-    await memory.form_cycle("ana", told.id, judgement=found, marks=marks, formation="done", expected=told)
-    await memory.keep_conversation_memory(sheet(told, waiting))
-    await memory.keep_profile(profile(told, waiting))
+    await memory.conversations.form_cycle(
+        "ana", told.id, judgement=found, marks=marks, formation="done", expected=told
+    )
+    await memory.conversations.keep_conversation_memory(sheet(told, waiting))
+    await memory.conversations.keep_profile(profile(told, waiting))
     await memory.change_settings("ana", smart_context=True, time_zone="America/Recife")
     return known
 
@@ -57,7 +59,9 @@ async def test_sheets_come_back_as_they_were_and_once(memory: Memory, other: Mem
     assert (await other.import_file("ana", tmp_path / "a")).sheets == 3
     assert sheets(await exported(other, tmp_path / "b")) == sheets(before)
     assert await other.conversation("ana", "chat") == await memory.conversation("ana", "chat")
-    assert await other.pending_cycles("ana", limit=9) == await memory.pending_cycles("ana", limit=9)
+    assert await other.conversations.pending_cycles(
+        "ana", limit=9
+    ) == await memory.conversations.pending_cycles("ana", limit=9)
     assert (await other.settings("ana")).time_zone == "America/Recife"
     await other.change_settings("ana", smart_context=False)
     assert await other.import_file("ana", tmp_path / "a") == Imported()
@@ -170,18 +174,21 @@ async def test_foreign_chats_are_learned_from_unless_paused(
         await memory.change_settings("ana", paused=True)
     (tmp_path / "conversations.json").write_text(json.dumps(CHATGPT))
     await memory.import_file("ana", tmp_path / "conversations.json")
-    assert len(await memory.pending_cycles("ana", limit=9)) == (not paused)
+    assert len(await memory.conversations.pending_cycles("ana", limit=9)) == (not paused)
     assert len(await memory.chats("ana")) == 1
 
 
 @pytest.mark.spec("BY-10")
 @pytest.mark.parametrize("paused", [False, True])
 async def test_of_what_a_crash_cut_off_nothing_is_learned_while_paused(memory: Memory, paused: bool) -> None:
-    await memory.open_cycle("ana", "chat", said("Moro em Natal"), parent=None, channel="cli")
+    await memory.transcript.open_cycle("ana", "chat", said("Moro em Natal"), parent=None, channel="cli")
     if paused:
         await memory.change_settings("ana", paused=True)
     await talk(memory, PLAN)
     found = [cycle.formation for cycle in await memory.conversation("ana", "chat")]
     assert found == ["pending"]
-    cut = [one.formation for one in (await memory._storage.cycle_feed("ana", 0, model=None)).cycles]
+    cut = [
+        one.formation
+        for one in (await memory.core.storage.transcript.cycle_feed("ana", 0, model=None)).cycles
+    ]
     assert sorted(map(str, cut)) == (["none", "pending"] if paused else ["pending", "pending"])

@@ -12,13 +12,13 @@ import pytest
 
 from support.blocking import no_blocking
 from support.memories import WordEmbedder, pragma, record
-from thoughtcycle.memory.doctor import problems
+from thoughtcycle.errors import InputRefused, StorageFailed
+from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
+from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.memory.storage.base import Write
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
-from thoughtcycle.memory.storage.sqlite_schema import MIGRATIONS
-from thoughtcycle.prompts.errors import InputRefused, StorageFailed
+from thoughtcycle.memory.storage.sqlite.schema import MIGRATIONS
+from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 
 
 @pytest.fixture
@@ -102,11 +102,11 @@ async def test_a_file_locked_by_another_process_is_told_in_time(path: Path) -> N
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(StorageFailed) as failed:
-                await storage.commit("ana", [Write(record(), "save", record().created)])
+                await storage.memories.commit("ana", [Write(record(), "save", record().created)])
             clear(failed.value, "storage_locked", path)
-            assert len(await storage.listing("ana", ("active",), limit=None, offset=0)) == 1
+            assert len(await storage.memories.listing("ana", ("active",), limit=None, offset=0)) == 1
             other.execute("ROLLBACK")
-        await storage.commit("ana", [Write(record(), "save", record().created)])
+        await storage.memories.commit("ana", [Write(record(), "save", record().created)])
         assert await problems(storage, "ana") == []
 
 
@@ -122,7 +122,7 @@ async def test_a_read_only_database_refuses_writes_and_still_answers(path: Path)
 READ_ONLY = """
 import asyncio, os, sys
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.errors import StorageFailed
 
 async def main():
     async with Memory.open(sys.argv[1], embeddings=None):
@@ -169,7 +169,7 @@ async def test_a_full_disk_loses_nothing_acknowledged(path: Path) -> None:
     async with Memory.open(f"sqlite:///{path}", embeddings=None) as memory:
         assert {item.id for item in await memory.list("ana")} >= set(kept)
         assert len(await memory.list("ana")) == len(kept) + 1
-        assert await problems(memory._storage, "ana") == []
+        assert await problems(memory.core.storage, "ana") == []
         await memory.save("ana", [MemoryDraft(content="Há espaço de novo")])
 
 
@@ -215,7 +215,7 @@ async def test_nothing_blocks_the_event_loop(path: Path, guarded: None) -> None:
         (record,) = await memory.list("ana")
         await memory.hide("ana", [record.id])
         await memory.undo("ana")
-        await memory.claim_chat("ana", "chat")
+        await memory.transcript.claim_chat("ana", "chat")
 
 
 async def test_another_programs_database_is_refused_and_left_alone(path: Path) -> None:

@@ -10,13 +10,11 @@ import pytest
 
 from support.blocking import no_blocking
 from support.memories import record
-from thoughtcycle.memory.storage import write_turn
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.storage.base import Write
-from thoughtcycle.memory.storage.sqlite import SqliteStorage
-from thoughtcycle.memory.storage.sqlite_memories import commit, feed
-from thoughtcycle.memory.storage.sqlite_thread import connect
-from thoughtcycle.memory.storage.write_turn import Connection
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.memory.storage.sqlite import write_turn
+from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
+from thoughtcycle.memory.storage.sqlite.write_turn import Connection
 
 LONELY = "\udc80"
 """Half of a character: no database takes it."""
@@ -25,15 +23,15 @@ LONELY = "\udc80"
 async def test_each_reader_gets_its_own_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with SqliteStorage.open(tmp_path / "m.db") as storage:
         made = record("m1", content="Mora em Recife.")
-        await storage.commit("ana", [Write(made, "create", made.created)])
+        await storage.memories.commit("ana", [Write(made, "create", made.created)])
         ways = []
-        way = storage._transaction
-        monkeypatch.setattr(storage, "_transaction", lambda *work: (ways.append(1), way(*work))[1])
+        way = storage.database._transaction
+        monkeypatch.setattr(storage.database, "_transaction", lambda *work: (ways.append(1), way(*work))[1])
         ana, bia, unknown, number = await asyncio.gather(
-            storage.records("ana", ["m1"]),
-            storage.records("bia", ["m1"]),
-            storage.cycle("ana", "nothing"),
-            storage.pulse("ana"),
+            storage.memories.records("ana", ["m1"]),
+            storage.memories.records("bia", ["m1"]),
+            storage.transcript.cycle("ana", "nothing"),
+            storage.users.pulse("ana"),
         )
         assert [one.text for one in ana] == ["Mora em Recife."]
         assert (bia, unknown) == ([], None)
@@ -42,15 +40,20 @@ async def test_each_reader_gets_its_own_answer(tmp_path: Path, monkeypatch: pyte
 
 
 async def test_news_are_found_by_their_numbers(tmp_path: Path) -> None:
-    with closing(connect(tmp_path / "m.db", 1.0)) as db:
+    async with SqliteStorage.open(tmp_path / "m.db") as storage:
         for number in range(3):
             made = record(f"m{number}", content=f"Fato {number}.")
-            commit(db, "ana", [Write(made, "create", made.created)])
+            await storage.memories.commit("ana", [Write(made, "create", made.created)])
         asked: list[str] = []
-        db.set_trace_callback(asked.append)
-        assert [entry.id for entry in feed(db, "ana", 2, None).entries] == ["m2"]
-        db.set_trace_callback(None)
-        steps = [row[3] for sql in asked for row in db.execute(f"EXPLAIN QUERY PLAN {sql}")]
+        await storage.database.outside(lambda db: db.set_trace_callback(asked.append))
+        assert [entry.id for entry in (await storage.memories.feed("ana", 2, model=None)).entries] == ["m2"]
+        await storage.database.outside(lambda db: db.set_trace_callback(None))
+
+        def plan(db: sqlite3.Connection) -> list[str]:
+            read = [sql for sql in asked if sql.startswith("SELECT")]
+            return [row[3] for sql in read for row in db.execute(f"EXPLAIN QUERY PLAN {sql}")]
+
+        steps = await storage.database.read(plan)
     news = [step for step in steps if "number>" in step]
     assert news and not any("SCAN" in step or "journal_memory" in step for step in steps), steps
 
@@ -58,7 +61,10 @@ async def test_news_are_found_by_their_numbers(tmp_path: Path) -> None:
 async def test_a_read_that_fails_fails_alone(tmp_path: Path) -> None:
     async with SqliteStorage.open(tmp_path / "m.db") as storage:
         owner, refused, users = await asyncio.gather(
-            storage.owner("chat"), storage.owner(LONELY), storage.users(), return_exceptions=True
+            storage.chats.owner("chat"),
+            storage.chats.owner(LONELY),
+            storage.users.listing(),
+            return_exceptions=True,
         )
         assert (owner, users) == (None, [])
         assert isinstance(refused, InputRefused) and refused.code == "text_not_unicode"
@@ -66,7 +72,7 @@ async def test_a_read_that_fails_fails_alone(tmp_path: Path) -> None:
 
 async def test_a_reader_that_leaves_holds_up_nobody(tmp_path: Path) -> None:
     async with SqliteStorage.open(tmp_path / "m.db") as storage:
-        left, stays = (asyncio.create_task(storage.users()) for _ in range(2))
+        left, stays = (asyncio.create_task(storage.users.listing()) for _ in range(2))
         await asyncio.sleep(0)
         left.cancel()
         assert await stays == []
@@ -77,7 +83,7 @@ async def test_nobody_waits_for_a_database_that_is_closed(tmp_path: Path) -> Non
     async with SqliteStorage.open(tmp_path / "m.db") as storage:
         pass
     with pytest.raises(RuntimeError):
-        await asyncio.wait_for(storage.users(), timeout=60)
+        await asyncio.wait_for(storage.users.listing(), timeout=60)
 
 
 @pytest.mark.spec("BY-2")
@@ -85,12 +91,12 @@ async def test_a_glimpse_shows_what_any_connection_has_written(tmp_path: Path) -
     path, made = tmp_path / "m.db", record("m1", content="Mora em Recife.")
     async with SqliteStorage.open(path) as here, SqliteStorage.open(path) as there:
         assert here.glimpse("ana") == (((), None), 0, None)
-        await there.commit("ana", [Write(made, "create", made.created)])
+        await there.memories.commit("ana", [Write(made, "create", made.created)])
         assert here.glimpse("ana") == ((((1, made.created, "m1"),), None), 0, None)
-        await here.commit("bia", [])
+        await here.memories.commit("bia", [])
         assert here.glimpse("bia") == (((), None), 0, None)
-        await here.forget("ana", made.created)
-        assert here.glimpse("ana") == there.glimpse("ana") == (await here.pulse("ana"), 1, None)
+        await here.users.forget("ana", made.created)
+        assert here.glimpse("ana") == there.glimpse("ana") == (await here.users.pulse("ana"), 1, None)
 
 
 async def test_a_glimpse_waits_for_no_lock(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from support.memories import START, said
-from thoughtcycle.memory.masking import HIDDEN
-from thoughtcycle.memory.records import Cycle
-from thoughtcycle.memory.verbatim import verbatim
+from thoughtcycle.memory.model.records import Cycle
+from thoughtcycle.memory.redaction.chat_words import verbatim
+from thoughtcycle.memory.text.spans import HIDDEN
 
 
 @pytest.mark.parametrize(

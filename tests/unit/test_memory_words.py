@@ -2,7 +2,7 @@
 
 import pytest
 
-from thoughtcycle.memory.words import fold, identity, stop_words, terms
+from thoughtcycle.memory.text.analyzer import fold, identity, stop_words, terms
 
 
 @pytest.mark.parametrize(

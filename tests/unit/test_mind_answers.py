@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from thoughtcycle.mind.answers import ThoughtFilter, Unusable, parse, without_thoughts
+from thoughtcycle.mind.answer_parser import ThoughtFilter, UnusableAnswer, parse, without_thoughts
 
 
 class Item(BaseModel):
@@ -56,12 +56,12 @@ def test_usable_answers(answer, schema, expected):
     ],
 )
 def test_unusable_answers_are_refused_whole(answer, schema):
-    with pytest.raises(Unusable):
+    with pytest.raises(UnusableAnswer):
         parse(answer, schema)
 
 
 def test_the_problem_names_the_place_and_not_the_value():
-    with pytest.raises(Unusable, match=r"^1\.type: Input should be 'text' or 'json'$"):
+    with pytest.raises(UnusableAnswer, match=r"^1\.type: Input should be 'text' or 'json'$"):
         parse('[{"type":"text","content":"a"},{"type":"secret","content":"b"}]', list[Item])
 
 

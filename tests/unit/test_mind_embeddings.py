@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 
+from thoughtcycle.errors import InputRefused, ModelFailed
+from thoughtcycle.extras import install_command
 from thoughtcycle.mind import embeddings as module
 from thoughtcycle.mind.embeddings import LexicalEmbeddings, NamedEmbeddings, build_embeddings
-from thoughtcycle.mind.roles import ModelSettings
-from thoughtcycle.prompts.errors import InputRefused, ModelFailed
+from thoughtcycle.mind.model_settings import ModelSettings
 from thoughtcycle.prompts.loader import LANGUAGES
 
 
@@ -103,7 +104,7 @@ def test_a_local_model_without_its_package_says_what_to_install(monkeypatch):
     with pytest.raises(InputRefused) as refused:
         build_embeddings(ModelSettings(embedding={"model": "local:intfloat/multilingual-e5-small"}))
     for language in LANGUAGES:
-        assert 'pip install "thoughtcycle[local]"' in refused.value.text(language)
+        assert install_command("local") in refused.value.text(language)
 
 
 async def test_a_local_model_is_loaded_on_first_use(monkeypatch):

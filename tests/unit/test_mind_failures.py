@@ -8,9 +8,16 @@ import pytest
 from httpx2 import Request, Response
 from langchain_openai.chat_models.base import OpenAIContextOverflowError
 
-from thoughtcycle.mind.failures import LONGEST_WAIT, PAUSE, pause_after, persist, telling, translated
-from thoughtcycle.mind.roles import Endpoint
-from thoughtcycle.prompts.errors import ModelFailed
+from thoughtcycle.errors import ModelFailed
+from thoughtcycle.mind.failures import (
+    LONGEST_WAIT,
+    PAUSE,
+    call_with_retries,
+    retry_delay,
+    to_model_failed,
+    translating_errors,
+)
+from thoughtcycle.mind.model_settings import Endpoint
 from thoughtcycle.prompts.loader import LANGUAGES, texts
 
 ENDPOINT = Endpoint("chat", "gpt-x", "http://ana:hidden@host:8/v1", timeout=1.5)
@@ -56,7 +63,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("error", "code"), TABLE, ids=lambda value: value if isinstance(value, str) else "")
 def test_causes(error, code):
-    failure = translated(error, ENDPOINT)
+    failure = to_model_failed(error, ENDPOINT)
     assert failure.code == code
     for language in LANGUAGES:
         line = failure.text(language)
@@ -74,13 +81,13 @@ def test_every_model_error_is_told_in_both_languages_with_the_same_placeholders(
 
 
 def test_the_servers_words_are_not_in_tracebacks():
-    with pytest.raises(ModelFailed) as failed, telling(ENDPOINT):
+    with pytest.raises(ModelFailed) as failed, translating_errors(ENDPOINT):
         raise status(401)
     assert "hidden" not in "".join(traceback.format_exception(failed.value))
 
 
 def test_an_unexpected_error_keeps_its_cause():
-    with pytest.raises(ModelFailed) as failed, telling(ENDPOINT):
+    with pytest.raises(ModelFailed) as failed, translating_errors(ENDPOINT):
         raise ZeroDivisionError("detail")
     assert isinstance(failed.value.__cause__, ZeroDivisionError)
 
@@ -100,7 +107,7 @@ def test_an_unexpected_error_keeps_its_cause():
     ],
 )
 def test_what_is_tried_again_and_when(error, pause):
-    assert pause_after(translated(error, ENDPOINT)) == pause
+    assert retry_delay(to_model_failed(error, ENDPOINT)) == pause
 
 
 async def test_persist_tries_as_often_as_the_endpoint_says():
@@ -113,7 +120,7 @@ async def test_persist_tries_as_often_as_the_endpoint_says():
         return "ok"
 
     with pytest.raises(ModelFailed):
-        await persist(Endpoint("chat", "m", max_retries=1), call)
+        await call_with_retries(Endpoint("chat", "m", max_retries=1), call)
     calls.clear()
-    assert await persist(Endpoint("chat", "m", max_retries=2), call) == "ok"
+    assert await call_with_retries(Endpoint("chat", "m", max_retries=2), call) == "ok"
     assert len(calls) == 3

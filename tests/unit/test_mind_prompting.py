@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from support.minds import NOON, question, view
-from thoughtcycle.memory.records import Utterance
+from thoughtcycle.memory.model.records import Utterance
 from thoughtcycle.mind import prompting
 from thoughtcycle.mind.base import ActionCard, Question, View
 from thoughtcycle.mind.prompting import ask_prompt, clip, estimate_tokens, reply_prompt, standard_values

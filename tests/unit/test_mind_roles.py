@@ -3,8 +3,8 @@
 import pytest
 from pydantic import SecretStr
 
-from thoughtcycle.mind.roles import ModelSettings
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.mind.model_settings import ModelSettings
 
 
 @pytest.fixture(autouse=True)

@@ -11,10 +11,10 @@ from langgraph.graph import START, StateGraph, add_messages
 from pydantic import ValidationError
 
 from support.minds import events_of, question, view
+from thoughtcycle.errors import ModelFailed
 from thoughtcycle.mind.base import View
 from thoughtcycle.mind.rules import LONG, RuleMind
 from thoughtcycle.mind.streaming import TextModel, pieces, speak
-from thoughtcycle.prompts.errors import ModelFailed
 from thoughtcycle.prompts.loader import LANGUAGES
 
 TEXT = "Olá, Ana!\n\n- um\n- dois  três\n"
@@ -119,7 +119,7 @@ from datetime import UTC, datetime
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.embeddings import build_embeddings
 from thoughtcycle.mind.llm import LLMMind
-from thoughtcycle.mind.roles import ModelSettings
+from thoughtcycle.mind.model_settings import ModelSettings
 from thoughtcycle.mind.rules import RuleMind
 build_embeddings(ModelSettings()).embed_query("a")
 question = Question("a#b", "chat", str, lambda view: "oi")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.prompts.loader import parse, placeholders, texts
 
 PROMPTS = Path(__file__).parents[2] / "prompts"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from thoughtcycle.integrations.reaching import in_background, reach, wait_for
+from thoughtcycle.errors import InputRefused, StorageFailed
+from thoughtcycle.integrations.loop_bridge import in_background, run_async, run_blocking
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.records import MemoryDraft
-from thoughtcycle.prompts.errors import InputRefused, StorageFailed
+from thoughtcycle.memory.model.records import MemoryDraft
 
 
 async def saved(memory: Memory) -> int:
@@ -20,20 +20,20 @@ async def saved(memory: Memory) -> int:
 
 def test_a_memory_in_the_background_is_used_without_a_loop_and_from_others(tmp_path: Path) -> None:
     with in_background(Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=None)) as memory:
-        assert wait_for(memory, saved) == 1
-        assert asyncio.run(reach(memory, saved)) == 1
+        assert run_blocking(memory, saved) == 1
+        assert asyncio.run(run_async(memory, saved)) == 1
 
         async def blocking() -> int:
-            return wait_for(memory, saved)  # on a thread whose own loop runs, as in a notebook
+            return run_blocking(memory, saved)  # on a thread whose own loop runs, as in a notebook
 
         assert asyncio.run(blocking()) == 1
 
 
 async def test_a_plain_memory_is_used_on_its_own_loop_only(tmp_path: Path) -> None:
     async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=None) as memory:
-        assert await reach(memory, saved) == 1
+        assert await run_async(memory, saved) == 1
         with pytest.raises(InputRefused, match="in_background"):
-            wait_for(memory, saved)
+            run_blocking(memory, saved)
 
 
 def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_one_task_opens_and_closes(tmp_path: Path) -> None:
         tasks.append(asyncio.current_task())
 
     with pytest.raises(KeyError), in_background(opened()) as memory:
-        wait_for(memory, saved)
+        run_blocking(memory, saved)
         raise KeyError
     assert len(tasks) == 2 and tasks[0] is tasks[1]
 
@@ -63,6 +63,6 @@ def test_a_failure_in_the_background_is_raised_in_the_foreground(tmp_path: Path)
         await memory.update("ana", "x", content="y")
 
     with in_background(Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=None)) as memory:
-        for call in (lambda: wait_for(memory, fail), lambda: asyncio.run(reach(memory, fail))):
+        for call in (lambda: run_blocking(memory, fail), lambda: asyncio.run(run_async(memory, fail))):
             with pytest.raises(Exception, match="no memory"):
                 call()

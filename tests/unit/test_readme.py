@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thoughtcycle.graph.drawing import NAMES, Name, drawing
+from thoughtcycle.runtime.drawing import NAMES, Name, drawing
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

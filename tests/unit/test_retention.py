@@ -2,13 +2,7 @@
 
 import pytest
 
-from thoughtcycle.graph.checkpoints.retention import (
-    Row,
-    checked_keep_turns,
-    expired,
-    may_begin_turn,
-    superseded,
-)
+from thoughtcycle.checkpoints.retention import Row, checked_keep_turns, expired, may_begin_turn, superseded
 
 
 def chain(*words: str) -> list[Row]:

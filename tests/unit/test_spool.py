@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from support.memories import START, step
-from thoughtcycle.memory.intents import Append, Intent
-from thoughtcycle.memory.spool import Spool, database_name
-from thoughtcycle.memory.spool_file import SpoolFile
-from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.errors import StorageFailed
+from thoughtcycle.memory.offline.intents import Append, Intent, dumps
+from thoughtcycle.memory.offline.spool import Spool, database_name
+from thoughtcycle.memory.offline.spool_file import SpoolFile
 
 
 def intent(number: int, size: int = 0) -> Intent:
@@ -160,10 +160,49 @@ async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     assert refused.value.code == "spool_unusable" and not spool.pending
 
 
+FORMER = (
+    '{"user":"ana","at":"2026-03-01T12:00:00Z","call":"save","drafts":[{"content":"Odeia coentro"}],'
+    '"vectors":{"Odeia coentro":"AACAPwAAgD8="},"model":"words"}',
+    '{"user":"ana","at":"2026-03-01T12:00:00Z","call":"update","id":"m1","content":"Mora em Natal",'
+    '"bindings":null,"key":null,"correction":false,"cycle":"c","words":"x","said":null}',
+    '{"user":"ana","at":"2026-03-01T12:00:00Z","call":"hide","ids":["m2"],"reason":"user","cycle":null}',
+)
+"""Lines that the version before let wait beside the cycles."""
+
+
+async def test_what_another_version_let_wait_is_set_aside_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = SpoolFile.create(tmp_path, "db")
+    for line in (FORMER[0], dumps(intent(0)), FORMER[1], dumps(intent(1)), FORMER[2]):
+        file.append(line)
+    file.close()
+    spool = await opened(tmp_path)
+    beside = file.path.with_suffix(".aside")
+    (told,) = caplog.messages
+    assert told.startswith("3 changes of another version") and str(beside) in told
+    assert "coentro" not in told and "\n" not in told
+    assert tuple(beside.read_text().splitlines()) == FORMER
+    assert beside.stat().st_mode & 0o777 == 0o600
+    assert b"coentro" not in file.path.read_bytes()
+    assert await drained(spool) == ["c0", "c1"]
+    assert list(tmp_path.iterdir()) == [beside]
+    assert not (await opened(tmp_path)).pending
+
+
+async def test_a_file_of_nothing_else_is_set_aside_whole(tmp_path: Path) -> None:
+    for line in FORMER[:2]:
+        file = SpoolFile.create(tmp_path, "db")
+        file.append(line)
+        file.close()
+    assert not (await opened(tmp_path)).pending
+    assert sorted(path.read_text() for path in tmp_path.iterdir()) == [f"{line}\n" for line in FORMER[:2]]
+
+
 OWNER = """
 import os, signal, sys
 from pathlib import Path
-from thoughtcycle.memory.spool_file import SpoolFile
+from thoughtcycle.memory.offline.spool_file import SpoolFile
 file = SpoolFile.create(Path(sys.argv[1]), "db")
 file.append("{}")
 print("kept", flush=True)

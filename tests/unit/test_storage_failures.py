@@ -9,9 +9,9 @@ from threading import Barrier, Thread
 import pytest
 from pymongo import errors as mongo
 
+from thoughtcycle.errors import StorageFailed
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.wal import use_wal
-from thoughtcycle.prompts.errors import StorageFailed
+from thoughtcycle.memory.storage.sqlite.wal import use_wal
 
 
 def sqlite_error(number: int) -> sqlite3.Error:

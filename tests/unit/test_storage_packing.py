@@ -5,9 +5,9 @@ import json
 import pytest
 
 from support.memories import record
-from thoughtcycle.memory.storage.documents import content_of, dumps, loads, to_document
-from thoughtcycle.memory.storage.mongo_documents import memory_document, memory_record
+from thoughtcycle.memory.storage.mongo.serialization import memory_document, memory_record
 from thoughtcycle.memory.storage.packing import is_packed, packed, stored, unpacked
+from thoughtcycle.memory.storage.serialization import content_of, dumps, loads, to_document
 
 LONG = "Casou em maio, em Natal. " * 40
 

@@ -20,9 +20,9 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from support.memories import WordEmbedder
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.integrations.store import ThoughtCycleStore
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.prompts.errors import InputRefused
 
 pytestmark = pytest.mark.spec("BY-6")
 

@@ -7,8 +7,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
-from thoughtcycle.integrations.filtering import filtering
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.integrations.item_filter import item_filter
 
 NAMES = st.sampled_from(["a", "b", "a.b", "$a", "$eq", "'\"", ""])
 LEAVES = st.one_of(
@@ -40,7 +40,7 @@ def test_a_filter_is_langgraphs(value: dict[str, Any], wanted: dict[str, Any]) -
     theirs.put(("a",), "k", value)
     try:
         there = bool(theirs.search(("a",), filter=wanted))
-        test = filtering(wanted)
+        test = item_filter(wanted)
     except (TypeError, ValueError, InputRefused):  # it compares what is no number, or knows no such operator
         assume(False)
     assert (test is None or test({"value": value})) is there

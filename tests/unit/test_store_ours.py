@@ -26,11 +26,11 @@ from langgraph.store.base import (
 
 from support.memories import Clock, WordEmbedder
 from support.scripted_model import ScriptedModel, calls
+from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.integrations.store import OwnerRule, ThoughtCycleStore
+from thoughtcycle.memory.index.item_values import Values
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.owners import item_space
-from thoughtcycle.memory.values import Values
-from thoughtcycle.prompts.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.model.namespace import item_space
 
 pytestmark = pytest.mark.spec("BY-6")
 
@@ -90,7 +90,7 @@ async def test_where_no_owner_can_be_told_nothing_is_done(memory: Memory) -> Non
     for rule, call in NOBODY:
         with pytest.raises(NotAllowed):
             await call(ThoughtCycleStore(memory, owner=rule))
-    assert await memory.users() == []
+    assert await memory.upkeep.users() == []
 
 
 async def test_a_prefix_with_wildcards_still_names_its_owner(memory: Memory) -> None:
@@ -199,7 +199,7 @@ async def test_a_filter_sees_what_any_process_put_and_no_callers_changes(
     mine.value["in"]["x"] = mine.value["odd"] = 7
     assert len(await store.asearch(("a",), filter={"in": {"x": 0}})) == 6
     assert await odd() == ["5", "3", "1"]
-    async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=None, clock=memory._clock) as other:
+    async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=None, clock=memory.core.clock) as other:
         elsewhere = ThoughtCycleStore(other, owner="ana")
         await elsewhere.aput(("a",), "3", {"odd": False})
         await elsewhere.aput(("a",), "0", {"odd": True})
@@ -211,7 +211,7 @@ async def test_a_filter_sees_what_any_process_put_and_no_callers_changes(
 
 
 async def test_pages_leave_out_what_ran_out(memory: Memory) -> None:
-    clock = memory._clock
+    clock = memory.core.clock
     assert isinstance(clock, Clock)
     store = ThoughtCycleStore(memory, owner="ana", ttl={"refresh_on_read": False})
     for number in range(12):
@@ -234,13 +234,13 @@ async def test_a_filter_reads_items_once_as_far_as_there_is_room(
     store = ThoughtCycleStore(memory, owner="ana")
     await store.abatch([PutOp(("a",), str(number), {"n": number}) for number in range(50)])
     read: list[int] = []
-    storage, items = memory._storage, memory._storage.items
+    memories, items = memory.core.storage.memories, memory.core.storage.memories.items
 
     async def counting(space: str, *, ids: Collection[str] = (), keys: Collection[str] = ()) -> Any:
         read.append(len(ids))
         return await items(space, ids=ids, keys=keys)
 
-    monkeypatch.setattr(storage, "items", counting)
+    monkeypatch.setattr(memories, "items", counting)
     for _ in range(2):
         assert [item.key for item in await store.asearch(("a",), filter={"n": {"$lt": 2}})] == ["1", "0"]
     await store.aput(("a",), "0", {"n": 99})
@@ -291,7 +291,7 @@ TTLS: list[tuple[TTLConfig | None, dict[str, Any], bool | None, bool]] = [
 @pytest.mark.parametrize("look", ["get", "search"])
 async def test_items_run_out_unless_they_are_read(memory: Memory, look: str) -> None:
     """Read after six minutes, looked for after twelve."""
-    clock = memory._clock
+    clock = memory.core.clock
     assert isinstance(clock, Clock)
     for number, (config, put, refresh, there) in enumerate(TTLS):
         store, where = ThoughtCycleStore(memory, owner="ana", ttl=config), (look, str(number))
@@ -307,7 +307,7 @@ async def test_items_run_out_unless_they_are_read(memory: Memory, look: str) -> 
 
 async def test_what_ran_out_is_erased_by_a_sweep_and_may_be_put_again(memory: Memory) -> None:
     store = ThoughtCycleStore(memory, owner=FIRST, ttl={"default_ttl": 1})
-    clock = memory._clock
+    clock = memory.core.clock
     assert isinstance(clock, Clock)
     await store.aput(("ana",), "k", {"text": "quimera"})
     await store.aput(("bia",), "k", {"text": "fica"}, ttl=None)

@@ -4,9 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from thoughtcycle.prompts.errors import TooMuch
-from thoughtcycle.web import limits
-from thoughtcycle.web.limits import Bucket, Buckets, Budget, place_of, refilled, seconds_until_one
+from thoughtcycle.errors import TooMuch
+from thoughtcycle.web.auth import limits
+from thoughtcycle.web.auth.limits import (
+    RateLimiter,
+    TokenBucket,
+    TokenBudget,
+    address_key,
+    refilled,
+    seconds_until_one,
+)
 
 
 @pytest.mark.parametrize(
@@ -14,19 +21,19 @@ from thoughtcycle.web.limits import Bucket, Buckets, Budget, place_of, refilled,
     [(0.0, 0.0, 0.0), (0.0, 1.0, 2.0), (3.0, 0.5, 4.0), (4.5, 9.0, 5.0), (2.0, -5.0, 2.0)],
 )
 def test_a_bucket_fills_up_to_its_burst(left: float, passed: float, expected: float) -> None:
-    assert refilled(Bucket(left, 100.0), 100.0 + passed, rate=2.0, burst=5.0).left == expected
+    assert refilled(TokenBucket(left, 100.0), 100.0 + passed, rate=2.0, burst=5.0).left == expected
 
 
 @pytest.mark.parametrize(
     ("left", "rate", "expected"), [(1.0, 1.0, 0), (5.0, 1.0, 0), (0.0, 0.5, 2), (0.9, 1.0, 1)]
 )
 def test_the_wait_is_whole_seconds(left: float, rate: float, expected: int) -> None:
-    assert seconds_until_one(Bucket(left, 0.0), rate) == expected
+    assert seconds_until_one(TokenBucket(left, 0.0), rate) == expected
 
 
 def test_each_caller_has_a_bucket() -> None:
     now = [0.0]
-    buckets = Buckets(per_minute=60, burst=3, clock=lambda: now[0])
+    buckets = RateLimiter(per_minute=60, burst=3, clock=lambda: now[0])
     for _ in range(3):
         buckets.take("ana")
     with pytest.raises(TooMuch) as refused:
@@ -40,18 +47,18 @@ def test_each_caller_has_a_bucket() -> None:
 
 
 def test_only_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST", 10)
-    buckets = Buckets(per_minute=1, burst=1, clock=lambda: 0.0)
+    monkeypatch.setattr(limits, "MAX_CALLERS", 10)
+    buckets = RateLimiter(per_minute=1, burst=1, clock=lambda: 0.0)
     for number in range(1000):
         buckets.take(str(number))
-    assert len(buckets._kept) == 10
+    assert len(buckets._buckets) == 10
     with pytest.raises(TooMuch):
         buckets.take("999")
 
 
 def test_the_tokens_of_a_day() -> None:
     now = [datetime(2026, 11, 22, 23, 59, tzinfo=UTC)]
-    budget = Budget(100, clock=lambda: now[0])
+    budget = TokenBudget(100, clock=lambda: now[0])
     budget.spend("ana", 99)
     budget.check("ana")
     budget.spend("ana", 50)
@@ -64,7 +71,7 @@ def test_the_tokens_of_a_day() -> None:
 
 
 def test_without_a_limit_nothing_is_counted() -> None:
-    budget = Budget(None)
+    budget = TokenBudget(None)
     budget.spend("ana", 10**9)
     budget.check("ana")
     assert not budget._spent
@@ -82,4 +89,4 @@ def test_without_a_limit_nothing_is_counted() -> None:
     ],
 )
 def test_the_place_of_an_address(peer: str | None, place: str) -> None:
-    assert place_of(peer) == place
+    assert address_key(peer) == place

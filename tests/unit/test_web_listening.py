@@ -7,7 +7,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from thoughtcycle.web.listening import _Server
+from thoughtcycle.web.server.server import _Server
 
 
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])

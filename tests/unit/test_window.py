@@ -4,13 +4,14 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from support.memories import START, record
-from thoughtcycle.memory.erasure import trace
-from thoughtcycle.memory.masking import HIDDEN, Mask
-from thoughtcycle.memory.records import Source, Utterance
-from thoughtcycle.nodes import window
-from thoughtcycle.nodes.commands import Command, command_in
-from thoughtcycle.nodes.message import clean, user_message
-from thoughtcycle.prompts.errors import InputRefused
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.model.records import Source, Utterance
+from thoughtcycle.memory.redaction.fingerprint import trace
+from thoughtcycle.memory.redaction.redactor import Mask
+from thoughtcycle.memory.text.spans import HIDDEN
+from thoughtcycle.nodes.base import window
+from thoughtcycle.nodes.base.message import clean, user_message
+from thoughtcycle.nodes.commands.parse import Command, command_in
 
 
 def said(content: str) -> Utterance:

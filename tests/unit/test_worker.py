@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from support.leaping import PATIENCE, Leap
-from thoughtcycle.memory import jobs
-from thoughtcycle.memory import worker as worker_module
-from thoughtcycle.memory.jobs import EVERYBODY, LEASE, Job, new_job
-from thoughtcycle.memory.queue import Queue
-from thoughtcycle.memory.records import utc_now
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.core import worker as worker_module
+from thoughtcycle.memory.core.job_queue import Queue
+from thoughtcycle.memory.core.worker import Kind, Worker
+from thoughtcycle.memory.model import job as jobs
+from thoughtcycle.memory.model.job import EVERYBODY, LEASE, Job, new_job
+from thoughtcycle.memory.model.records import utc_now
 from thoughtcycle.memory.storage.base import Storage
 from thoughtcycle.memory.storage.factory import open_storage
-from thoughtcycle.memory.worker import Kind, Worker
-from thoughtcycle.prompts.errors import InputRefused
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ async def storage(database_url: str) -> AsyncIterator[Storage]:
 
 
 def queue_of(storage: Storage, clock: Callable[[], datetime] = utc_now) -> Queue:
-    return Queue(storage, clock)
+    return Queue(storage.jobs, clock)
 
 
 def job(name: str = "a", kind: str = "sum", due: datetime | None = None) -> Job:
@@ -126,7 +126,7 @@ async def test_a_failure_waits_and_after_the_last_try_it_is_a_dead_letter(
     assert all(one.due > utc_now() for one in waiting)
     monkeypatch.setattr(jobs, "FIRST_DELAY", timedelta(0))
     for one in waiting:
-        assert await storage.change_job(one, one.model_copy(update={"due": utc_now(), "revision": 9}))
+        assert await storage.jobs.change(one, one.model_copy(update={"due": utc_now(), "revision": 9}))
     await worker.drain()
     dead = await queue.listing(["ana"], ["dead"])
     assert {one.error for one in dead} == {"memory_empty", "ValueError"}
@@ -180,7 +180,7 @@ async def test_who_lost_its_job_stops_working_on_it(storage: Storage, leap: Leap
 
     async def run(job: Job) -> None:
         (stored,) = await queue.listing(["ana"])
-        await storage.change_job(stored, jobs.claimed(stored, leap.at(), timedelta(hours=1)))
+        await storage.jobs.change(stored, jobs.claimed(stored, leap.at(), timedelta(hours=1)))
         leap(LEASE.total_seconds() / 2)
         try:
             await asyncio.Event().wait()
@@ -252,7 +252,7 @@ async def test_a_new_job_wakes_an_idle_worker(storage: Storage) -> None:
 async def test_what_a_turn_leaves_to_do_waits_until_the_turn_is_over(
     storage: Storage, leap: Leap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thoughtcycle.memory.queue.SOON_SECONDS", PATIENCE)
+    monkeypatch.setattr("thoughtcycle.memory.core.job_queue.SOON_SECONDS", PATIENCE)
     queue = queue_of(storage)
     queue.wake_soon()
     await asyncio.sleep(0)
@@ -284,6 +284,6 @@ async def test_several_workers_never_get_the_same_job(database_url: str, tmp_pat
 
     async with open_storage(database_url) as storage:
         for number in range(20):
-            await storage.put_job(job(str(number)))
+            await storage.jobs.put(job(str(number)))
     await asyncio.gather(*(work(number) for number in range(4)))
     assert sorted(counts.values()) == [1] * 20

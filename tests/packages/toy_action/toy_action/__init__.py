@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.turn import Turn
+from thoughtcycle.nodes.base.turn import Turn
 
 ASKED = re.compile(r"(?:quantas letras|how many letters).*?(\w+)\W*$", re.IGNORECASE)
 

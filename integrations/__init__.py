@@ -1,1 +1,0 @@
-"""Doors to other people's apps: what LangChain and LangGraph call, over our memory."""

@@ -1,0 +1,117 @@
+"""Queries on a view that the rules of several actions share (pure)."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from thoughtcycle.language.intents import Target, Understanding, parse_choice, understand
+from thoughtcycle.memory.model import Recalled
+from thoughtcycle.memory.text import terms
+from thoughtcycle.mind.base import View
+from thoughtcycle.nodes.actions.answer_filter import answering_memories
+from thoughtcycle.prompts.loader import LANGUAGES, texts
+
+EVERYTHING, LAST = "*", "@last"
+"""Search contexts for all that is known, and for what was last kept in this chat."""
+ALL_OR_LAST = (EVERYTHING, LAST)
+
+
+def heard(view: View) -> Understanding:
+    """The user's message as the rules understand it; "the first one" after they asked which to forget."""
+    told = understand(view.message, language=view.language, now=view.now)
+    options = () if told.facts or told.asked or told.forget else offered(view)
+    place = parse_choice(view.message, len(options), view.language) if options else None
+    if place is None:
+        return told
+    named = view.message.strip(" .,!?;:")
+    target = Target(named, words=options[place], one=True)
+    return replace(told, forget=(named,), targets=(target,), social=None, beyond=False)
+
+
+def offered(view: View) -> tuple[str, ...]:
+    """The memories between which the last reply asked the user to choose, as it named them."""
+    last = next((each for each in reversed(view.history) if each["chat_history"]), None)
+    if last is None or last["role"] != "assistant":
+        return ()
+    for language in LANGUAGES:
+        before, after = texts(language, "actions/question")["rules.which"].split("{{memories}}")
+        said = last["content"].strip()
+        if said.startswith(before) and said.endswith(after):
+            return tuple(said.removeprefix(before).removesuffix(after).split("; "))
+    return ()
+
+
+def wants_known(told: Understanding) -> bool:
+    """Whether memory has to be searched before anything else can be done."""
+    return bool(told.asked or told.forget or told.correction or told.retractions)
+
+
+def wonders(view: View) -> bool:
+    """Whether the message is a question that the rules cannot place: memory may still hold the answer."""
+    told = heard(view)
+    return told.beyond and "?" in view.message and not told.social
+
+
+def has_key(memory: Recalled, keys: Iterable[str]) -> bool:
+    """Whether a memory's key is one of `keys` or lies below one (`taste` covers `taste:coentro`)."""
+    return under(memory["key"], keys)
+
+
+def under(own: str | None, keys: Iterable[str]) -> bool:
+    """Whether a key is one of `keys` or lies below one."""
+    return own is not None and any(own == key or own.startswith(f"{key}:") for key in keys)
+
+
+def has_words(memory: Recalled, words: str) -> bool:
+    """Whether the memory's text has all of the words, whatever their endings."""
+    own = {form for term in terms(memory["content"]) for form in term}
+    return all(own & set(term) for term in terms(words))
+
+
+def subject_of(memory: Recalled) -> str:
+    """The part of a memory's key that names one of the family or a pet; of any other the whole key."""
+    key = memory["key"] or memory["id"]
+    parts = key.split(":")
+    return ":".join(parts[:3]) if parts[0] in ("family", "pet") else key
+
+
+def found_by_search(view: View) -> list[Recalled]:
+    """The memories that this cycle's searches found, whatever they are about."""
+    ids = {id for step in view.steps if step["action"] == "MemorySearch" for id in step.get("found", ())}
+    return [memory for memory in view.recalled if memory["id"] in ids]
+
+
+def found_now(view: View) -> list[Recalled]:
+    """The memories that this cycle's searches found and that answer what was asked.
+
+    Where the topic is known by its keys, a memory with another key is no answer.
+    """
+    found, told = found_by_search(view), heard(view)
+    if EVERYTHING in told.asked:
+        return found
+    keys = told.asked_keys
+    fitting = [memory for memory in found if not keys or memory["key"] is None or has_key(memory, keys)]
+    return answering_memories(view.message, fitting, told.language, keys)
+
+
+def kept_now(view: View) -> list[Recalled]:
+    """The memories that this cycle saved or changed."""
+    wrote = ("MemorySave", "MemoryUpdate")
+    ids = {id for step in view.steps if step["action"] in wrote for id in step.get("found", ())}
+    return [memory for memory in view.recalled if memory["id"] in ids]
+
+
+def did(view: View, action: str) -> bool:
+    """Whether that action has already run in this cycle."""
+    return any(step["action"] == action for step in view.steps)
+
+
+def topics(view: View) -> str:
+    """The topics that the user asked about, as a phrase."""
+    told = heard(view)
+    wanted = [topic for topic in (*told.asked, *told.forget) if topic not in ALL_OR_LAST]
+    return ", ".join(dict.fromkeys(wanted))
+
+
+def brief_list(memories: Iterable[Recalled]) -> str:
+    """Memories on one line."""
+    return "; ".join(memory["content"].rstrip(".").replace("; ", ", ") for memory in memories)

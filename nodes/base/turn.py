@@ -1,0 +1,193 @@
+"""One step's view of the running turn: state, context and services together."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from langchain_core.messages import AIMessage
+from langgraph.runtime import Runtime
+from langgraph.types import StreamWriter
+
+from thoughtcycle.errors import NotAllowed, ThoughtcycleError, for_strangers
+from thoughtcycle.language.intents import asks_to_keep
+from thoughtcycle.memory.model import MemoryHit, MemoryRecord, Recalled, Utterance, new_id
+from thoughtcycle.mind.base import ActionCard, View
+from thoughtcycle.mind.streaming import speak
+from thoughtcycle.nodes.base import envelope
+from thoughtcycle.nodes.base.context import ContextSource, context_of_run
+from thoughtcycle.nodes.base.message import user_message
+from thoughtcycle.nodes.base.run import Run
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.nodes.base.state import Spent, State
+from thoughtcycle.nodes.base.thread import announce_turn, running_thread
+from thoughtcycle.prompts.loader import Language, Texts, texts
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Turn(Run):
+    """One run of a step: state, user, language and services."""
+
+    state: State
+    chat: str
+    kept: bool
+    """Whether the thread's state survives the run, so that its `cycle_id` is the tip of the branch."""
+    execution: str
+    write: StreamWriter
+
+    @property
+    def language(self) -> Language:
+        """The language of this turn, chosen by its first step."""
+        return self.language_of(self.state)
+
+    @property
+    def message(self) -> str:
+        """The user's message."""
+        return user_message(self.state["messages"]).text
+
+    @property
+    def withheld(self) -> bool:
+        """Whether memory is paused and the user's words do not ask to keep anything (BY-10)."""
+        return bool(self.state.get("paused")) and not asks_to_keep(self.message)
+
+    def texts(self, name: str, package: str = "thoughtcycle.prompts") -> Texts:
+        """A text file in the turn's language."""
+        return texts(self.language, name, package)
+
+    @property
+    def at(self) -> datetime:
+        """When the user's message came in: a turn may be resumed or regenerated days later (BY-11)."""
+        at = self.state.get("at")
+        return datetime.fromisoformat(at) if at else self.services.clock()
+
+    def now(self) -> datetime:
+        """The message's own time in the user's time zone, chosen by the first step."""
+        zone = self.context.time_zone or self.state.get("time_zone") or self.services.time_zone
+        return self.at.astimezone(ZoneInfo(zone))
+
+    def line(self, failure: ThoughtcycleError, language: Language | None = None) -> str:
+        """The failure as this user may read it."""
+        shown = for_strangers(failure) if self.services.public else failure
+        return shown.text(language or self.language)
+
+    def require_memory(self, *, whole: bool = False) -> None:
+        """See Availability.require."""
+        self.memory.availability.require(whole=whole)
+
+    def outage_in_words(self, failure: ThoughtcycleError, *, kept: bool) -> ThoughtcycleError:
+        """As `Availability.in_words`; the user is not told of this outage again."""
+        told = self.memory.availability.in_words(failure, kept=kept)
+        if told is not failure:
+            self.memory.availability.tell(self.user)
+        return told
+
+    async def outage_notice(self) -> list[AIMessage]:
+        """The line that tells of an outage, once; nothing at any other time."""
+        if not self.memory.availability.tell(self.user):
+            return []
+        return [await speak(self.texts("cycle")["memory_away"], chat_history=False)]
+
+    def status(self, text: str) -> None:
+        """Streams a status line."""
+        self.write(envelope.status(text))
+
+    def show(self, record: MemoryRecord) -> None:
+        """Streams a recalled memory."""
+        self.write(envelope.memory(record.content, record.id))
+
+    def view(self, actions: Iterable[ActionCard] = ()) -> View:
+        """The view that a mind gets now."""
+        state = self.state
+        briefing = state.get("briefing")
+        return View(
+            message=self.message,
+            now=self.now(),
+            language=self.language,
+            persona=self.context.persona,
+            history=tuple(state.get("window", ())),
+            shown=tuple(self.shown()),
+            steps=tuple(state.get("steps", ())),
+            recalled=tuple(state.get("recalled", ())),
+            briefing=briefing["text"] if briefing else "",
+            briefed=frozenset(briefing["shown"]) if briefing else frozenset(),
+            session=briefing.get("session", "") if briefing else "",
+            actions=tuple(actions),
+            withheld=self.withheld,
+        )
+
+    def spent(self, view: View) -> list[Spent]:
+        """The model calls of this turn so far, those behind `view` included."""
+        calls = [Spent(role=it.role, model=it.model, input=it.input, output=it.output) for it in view.usage]
+        return [*self.state.get("usage", ()), *calls]
+
+    async def find(self, query: str, limit: int, vector: np.ndarray | None = None) -> list[MemoryHit]:
+        """Memories that speak of `query`; by words alone while the embedding model is out of reach.
+
+        In incognito nothing is written, so that they do not count as accessed.
+        """
+        return await self.search(query, limit, vector=vector, counted=not self.context.incognito)
+
+    def shown(self) -> list[Utterance]:
+        """The utterances of this cycle after the user's message."""
+        said = []
+        for message in reversed(self.state["messages"]):
+            if envelope.role_of(message) == "user":
+                break
+            if not envelope.enveloped(message):
+                continue
+            said.append(
+                Utterance(
+                    role=envelope.role_of(message),
+                    content=message.text,
+                    chat_history=envelope.flagged(message),
+                )
+            )
+        return said[::-1]
+
+    def with_recalled(self, records: Iterable[MemoryRecord]) -> list[Recalled]:
+        """The thread's recalled memories with `records` as the newest; beyond the limit the oldest go."""
+        fresh = {record.id: short_form(record) for record in records}
+        former = [known for known in self.state.get("recalled", ()) if known["id"] not in fresh]
+        return [*former, *fresh.values()][-self.services.limits.recalled :]
+
+
+def short_form(record: MemoryRecord) -> Recalled:
+    """A memory as the thread's state and the prompts carry it."""
+    return Recalled(
+        id=record.id,
+        content=" ".join(record.text.split())[:400],
+        kind=record.kind,
+        key=record.key,
+        at=record.valid_from.date().isoformat(),
+        revision=record.revision,
+    )
+
+
+def open_turn(state: State, runtime: Runtime[Any], services: Services, source: ContextSource) -> Turn:
+    """The turn as this step sees it.
+
+    InputRefused when the context cannot be used; NotAllowed without a user, and in another user's thread:
+    a run may be resumed behind its first step.
+    """
+    context = context_of_run(runtime, source, services.single_user, public=services.public)
+    if state.get("user_id") not in (None, context.user_id):
+        raise NotAllowed("chat_of_another")
+    here = running_thread()
+    if at := state.get("at"):
+        announce_turn(context.user_id, datetime.fromisoformat(at))
+    chat = here.chat or state.get("chat_id") or f"run-{new_id()}"
+    execution = runtime.execution_info.checkpoint_id if runtime.execution_info else new_id()
+    return Turn(
+        state=state,
+        context=context,
+        services=services,
+        chat=chat,
+        kept=here.kept,
+        execution=execution,
+        write=runtime.stream_writer,
+    )

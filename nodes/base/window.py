@@ -1,0 +1,65 @@
+"""The recent window: the last complete cycles as utterances, masked and within a token budget (pure)."""
+
+from collections.abc import Iterable, Sequence
+
+from langchain_core.messages import BaseMessage
+
+from thoughtcycle.memory.model import Cycle, Utterance
+from thoughtcycle.memory.redaction import Mask
+from thoughtcycle.nodes.base.envelope import flagged, role_of
+
+CHARS_PER_TOKEN = 4
+"""A documented estimate for Portuguese and English: no tokenizer table is at hand offline."""
+CUT = " […] "
+
+
+def of_cycles(cycles: Iterable[Cycle]) -> list[Utterance]:
+    """Complete cycles, oldest first, as utterances."""
+    return [
+        Utterance(role=message.role, content=message.text, chat_history=message.chat_history)
+        for cycle in cycles
+        for message in (cycle.message, *cycle.replies)
+    ]
+
+
+def of_messages(messages: Sequence[BaseMessage], cycles: int) -> list[Utterance]:
+    """The last `cycles` exchanges among `messages`, oldest first; used where there is no transcript."""
+    starts = [place for place, message in enumerate(messages) if role_of(message) == "user"]
+    kept = messages[starts[-cycles] :] if len(starts) >= cycles else messages
+    return [
+        Utterance(role=role_of(message), content=message.text, chat_history=flagged(message))
+        for message in kept
+    ]
+
+
+def masked(window: Iterable[Utterance], mask: Mask) -> list[Utterance]:
+    """The same window without the words of what is hidden; for texts of which no transcript is kept."""
+    return [
+        Utterance(
+            role=utterance["role"],
+            content=(mask.reply if utterance["role"] == "assistant" else mask.text)(utterance["content"]),
+            chat_history=utterance["chat_history"],
+        )
+        for utterance in window
+    ]
+
+
+def fit(window: Sequence[Utterance], tokens: int) -> list[Utterance]:
+    """The window within `tokens` in all: each text has an equal share, head and tail of a longer one stay."""
+    share = tokens * CHARS_PER_TOKEN // max(len(window), 1)
+    return [
+        Utterance(
+            role=utterance["role"],
+            content=clip(utterance["content"], share),
+            chat_history=utterance["chat_history"],
+        )
+        for utterance in window
+    ]
+
+
+def clip(text: str, chars: int) -> str:
+    """`text`, or its head and tail with a mark between, at most `chars` characters."""
+    if len(text) <= chars:
+        return text
+    room = max(chars - len(CUT), 2)
+    return text[: room - room // 3] + CUT + text[-(room // 3) :]

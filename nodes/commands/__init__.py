@@ -1,0 +1,1 @@
+"""Commands of a chat that are answered without the cycle."""

@@ -1,0 +1,177 @@
+"""Reads what a model answered to `formation/judge`: strict in form, forgiving by item, all of it data."""
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from thoughtcycle.language.parse import fold_word
+from thoughtcycle.memory.model import ExchangeType, FoundFact, Kind, Mood, Recalled
+from thoughtcycle.memory.text import holds_secret, masks_away
+from thoughtcycle.nodes.formation.exchange import Exchange
+from thoughtcycle.nodes.formation.judge.rule_judge import about_assistant, barred, is_landmark, neutral_mood
+
+FACTS = 20
+"""Facts of one exchange that are taken; of more, the first ones."""
+LONGEST_FACT = 500
+"""Characters of a fact: what is longer is a story (HM-8)."""
+BINDINGS, LONGEST_BINDING, LONGEST_MOOD = 12, 200, 40
+FEELING = 0.7
+"""Weight of a feeling, and intensity of a mood, for which the model gives none."""
+OVERLAP = 0.6
+"""Share of the quoted words that must occur in the user's message, where they are not quoted exactly."""
+
+log = logging.getLogger(__name__)
+_WORD = re.compile(r"[^\W_]{2,}")
+_KINDS = get_args(Kind)
+
+
+def _number(value: Any) -> float | None:
+    """`value` as a number, None for anything else (NaN and booleans too)."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) < 1e9 else None
+
+
+def _line(text: str) -> str:
+    """`text` on one line, without halves of characters, which no database can store."""
+    return " ".join(text.encode(errors="replace").decode().split())
+
+
+def _sentence(value: Any) -> Any:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("must be a sentence")
+    return _line(value)
+
+
+class Answer(BaseModel):
+    """The form of the answer; what stands in it is read with `importance_of`, `facts_of`, `mood_in`."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    importance: Any
+    summary: Annotated[Any, AfterValidator(_sentence)]
+    facts: list[Any]
+    type: Any = "chat"
+    mood: Any = None
+
+    @property
+    def exchange_type(self) -> ExchangeType:
+        """The type; `chat` for one that does not exist."""
+        return self.type if self.type in get_args(ExchangeType) else "chat"
+
+
+class ByRules(Answer):
+    """No model was asked: the judgement of the rules stands."""
+
+
+def importance_of(answer: Answer, by_rules: int) -> int:
+    """The importance; that by rules for what is no number from 0 to 100.
+
+    A number such as 9,000 tells of another scale: to clamp it would make trifles critical.
+    """
+    number = _number(answer.importance)
+    if number is None or not 0 <= number <= 100:
+        log.info("the judge's importance is none, that by rules stands")
+        return by_rules
+    return round(number)
+
+
+def facts_of(answer: Answer, exchange: Exchange, known: Sequence[Recalled]) -> tuple[FoundFact, ...]:
+    """The facts that hold; of each that does not, the reason is logged, never its words."""
+    if len(answer.facts) > FACTS:
+        log.info("the judge gave %d facts, %d are read", len(answer.facts), FACTS)
+    said = fold_word(exchange.message)
+    found = (_fact(item, exchange, said, known) for item in answer.facts[:FACTS])
+    return tuple({fold_word(fact.content): fact for fact in found if fact is not None}.values())
+
+
+def _fact(item: Any, exchange: Exchange, said: str, known: Sequence[Recalled]) -> FoundFact | None:
+    given: Mapping[str, Any] = item if isinstance(item, Mapping) else {}
+    content = _line(given["c"]) if isinstance(given.get("c"), str) else ""
+    words = _quoted(given.get("words"), content, exchange, said)
+    reason = _refusal(content, words, exchange)
+    if reason or words is None:
+        log.info("a fact of the judge is refused: %s", reason)
+        return None
+    kind = given.get("t") if given.get("t") in _KINDS else None
+    replaces = _known(given.get("replaces"), known)
+    return FoundFact(
+        content=content,
+        kind=kind,
+        weight=_share(given.get("w"), FEELING if kind == "emo" else 1.0),
+        bindings=tuple(_bindings(given.get("bindings"))),
+        words=words,
+        landmark=given.get("landmark") is True or is_landmark(words),
+        same_as=None if replaces else _known(given.get("same_as"), known),
+        replaces=replaces,
+    )
+
+
+def _refusal(content: str, words: str | None, exchange: Exchange) -> str | None:
+    """Why a fact is not taken; None when it is."""
+    if not content:
+        return "it has no text"
+    if len(content) > LONGEST_FACT:
+        return "it is too long"
+    if about_assistant(content) or fold_word(content).startswith(f"{fold_word(exchange.persona)} "):
+        return "it is about the assistant"
+    if words is None:
+        return "its words are not the user's"
+    if masks_away(content, exchange.message):
+        return "it holds a mask"
+    return "it holds a secret or an order" if holds_secret(content) or barred(words, exchange) else None
+
+
+def _quoted(quote: Any, content: str, exchange: Exchange, said: str) -> str | None:
+    """The user's very words behind a fact; None where there are none.
+
+    A quote that stands in the message is taken as it is; of one that nearly does – or of the fact itself,
+    where nothing is quoted –, the sentence of the message that shares most words with it.
+    """
+    wanted = fold_word(quote if isinstance(quote, str) and quote.strip() else content)
+    lines = [line.strip() for line in re.split(r"(?<=[.!?\n])\s+|\n", exchange.message) if line.strip()]
+    if isinstance(quote, str) and quote.strip() in exchange.message:
+        return quote.strip()
+    asked = set(_WORD.findall(wanted))
+    if not asked or not lines or len(asked & set(_WORD.findall(said))) < OVERLAP * len(asked):
+        return None
+    return max(lines, key=lambda line: len(asked & set(_WORD.findall(fold_word(line)))))
+
+
+def _share(value: Any, otherwise: float) -> float:
+    number = _number(value)
+    return otherwise if number is None else min(1.0, max(0.0, number))
+
+
+def _bindings(value: Any) -> Iterator[str]:
+    given = value if isinstance(value, list) else []
+    texts = [_line(each) for each in given if isinstance(each, str)]
+    kept = [text for text in texts if 0 < len(text) <= LONGEST_BINDING and not holds_secret(text)]
+    yield from list(dict.fromkeys(kept))[:BINDINGS]
+
+
+def _known(value: Any, known: Sequence[Recalled]) -> str | None:
+    """The id of the memory that was shown under this number, from 1; None for a number that was not."""
+    number = _number(value)
+    whole = int(number) if number is not None and number == int(number) else 0
+    return known[whole - 1]["id"] if 1 <= whole <= len(known) else None
+
+
+def mood_in(answer: Answer) -> Mood | None:
+    """The mood; None where there is none or it is not one."""
+    given: Mapping[str, Any] = answer.mood if isinstance(answer.mood, Mapping) else {}
+    name, topic = given.get("name"), given.get("topic")
+    called = fold_word(name) if isinstance(name, str) else ""
+    if not 0 < len(called) <= LONGEST_MOOD:
+        return None
+    slug = " ".join(_WORD.findall(fold_word(topic)))[:80] if isinstance(topic, str) else ""
+    return Mood(
+        name=neutral_mood(called) or called, topic=slug, intensity=_share(given.get("intensity"), FEELING)
+    )

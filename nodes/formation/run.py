@@ -1,0 +1,95 @@
+"""One step's view of a cycle that is being understood: state, user and services together."""
+
+from dataclasses import dataclass
+
+from langgraph.runtime import Runtime
+
+from thoughtcycle.errors import InputRefused, NotAllowed
+from thoughtcycle.language.parse import detect_language
+from thoughtcycle.memory.model import Cycle, Judgement, MemoryRecord
+from thoughtcycle.memory.rules import reply_text
+from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.text import digest
+from thoughtcycle.nodes.base.context import Context, adapt, context_of_run
+from thoughtcycle.nodes.base.run import Run
+from thoughtcycle.nodes.base.services import Services
+from thoughtcycle.nodes.formation.exchange import Exchange
+from thoughtcycle.nodes.formation.state import FormationState
+from thoughtcycle.prompts.loader import Language
+
+
+@dataclass(frozen=True)
+class FormationRun(Run):
+    """One run of a formation step: state, user and services."""
+
+    state: FormationState
+
+    @property
+    def language(self) -> Language:
+        """The language of the exchange, chosen by the first step."""
+        return self.language_of(self.state)
+
+    @property
+    def judgement(self) -> Judgement:
+        """The judgement of the exchange; only behind the step that judges."""
+        return Judgement.model_validate(self.state["judgement"])
+
+    async def cycle(self) -> Cycle:
+        """The cycle, without the words of what the user has deleted.
+
+        Raises NotAllowed('cycle_unknown'), and Conflict when its words are others than those that the run
+        began with (it was answered anew, or something was deleted), nothing is to be learned from it, or
+        another worker has judged it otherwise.
+        """
+        found = await self.memory.transcript.cycle(self.user, self.state["cycle_id"])
+        if found is None:
+            raise NotAllowed("cycle_unknown", id=repr(self.state["cycle_id"]))
+        if found.formation == "none" or digest_of(found) != self.state["digest"]:
+            raise Conflict
+        judged = self.state.get("judgement")
+        if judged is not None and found.judgement is not None and found.judgement != self.judgement:
+            raise Conflict
+        return found
+
+    async def hide_abandoned(self) -> None:
+        """Hides what was just learned, if its branch or reply has been abandoned since."""
+        cycle = await self.cycle()
+        anew = [cycle.id] if len(cycle.variants) > 1 else []
+        if anew or not await self.memory.transcript.is_live(self.user, cycle.chat, cycle.id):
+            tip = (await self.memory.transcript.claim_chat(self.user, cycle.chat)).tip
+            await self.memory.transcript.settle_branches(self.user, cycle.chat, tip, anew=anew)
+
+    async def find(self, query: str, limit: int) -> list[MemoryRecord]:
+        """The active memories nearest to `query`, however far: whoever asks decides what they say of it.
+
+        By words alone while the embedding model is out of reach.
+        """
+        hits = await self.search(query, limit, floor=0.0)
+        return [hit.record for hit in hits if hit.record.status == "active"]
+
+
+def exchange_of(cycle: Cycle, forming: FormationRun) -> Exchange:
+    """The cycle's texts as they are judged; its language is that of the message."""
+    return Exchange(
+        cycle=cycle.id,
+        message=cycle.message.text,
+        reply=reply_text(cycle),
+        at=cycle.message.at,
+        language=detect_language(cycle.message.text, forming.services.language),
+        persona=forming.context.persona,
+    )
+
+
+def digest_of(cycle: Cycle) -> str:
+    """Equal for equal words of the user and of the newest reply."""
+    texts = [cycle.message.text, *(text.text for text in cycle.replies)]
+    return digest("\x1f".join(texts))
+
+
+def open_formation_run(state: FormationState, runtime: Runtime[Context], services: Services) -> FormationRun:
+    """The run as this step sees it; NotAllowed without a user, InputRefused('bad_field')."""
+    if not isinstance(state.get("cycle_id", ""), str):
+        raise InputRefused("bad_field", name="cycle_id", expected="text")
+    return FormationRun(
+        context_of_run(runtime, adapt, services.single_user, public=services.public), services, state
+    )

@@ -1,0 +1,71 @@
+"""`thoughtcycle profile`: a user's habits with their confidence, and the last moods."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from thoughtcycle.cli.display import print_table
+from thoughtcycle.cli.options import (
+    TEXTS,
+    Db,
+    Json,
+    User,
+    one_line,
+    print_json,
+    reports_failures,
+    ui_language,
+)
+from thoughtcycle.cli.resources import with_memory
+
+if TYPE_CHECKING:
+    from thoughtcycle.memory.memory import Memory
+    from thoughtcycle.memory.model import Profile
+
+
+@reports_failures
+def profile(user: User = None, db: Db = None, as_json: Json = False) -> None:
+    async def work(memory: "Memory", who: str) -> "Profile":
+        return await memory.profile(who)
+
+    known = with_memory(db, user, work, embeddings=False)
+    if as_json:
+        plain = known.model_dump(mode="json", exclude={"revision"})
+        moods = [{"cycle": cycle} | mood.model_dump(mode="json") for cycle, mood in known.moods]
+        print_json(plain | {"moods": moods})
+        return
+    if not (known.entries or known.moods):
+        typer.echo(TEXTS["profile.none"])
+        return
+    _print(known)
+
+
+def _print(known: "Profile") -> None:
+    from thoughtcycle.memory.text import habit_label, mood_label
+    from thoughtcycle.prompts.forms import number
+
+    language = ui_language()
+    rows = [
+        (
+            one_line(habit_label(one.key, language)),
+            one_line(habit_label(one.value, language)),
+            number(one.confidence, language, 2),
+            str(one.observations),
+            f"{one.updated:%Y-%m-%d}",
+        )
+        for one in sorted(known.entries, key=lambda one: -one.confidence)
+    ]
+    if rows:
+        print_table(TEXTS["profile.columns"], rows)
+    felt = [
+        (
+            mood_label(mood.name, language),
+            one_line(mood.topic) or "–",
+            number(mood.intensity, language, 2),
+            f"{mood.at:%Y-%m-%d}" if mood.at else "–",
+        )
+        for _, mood in reversed(known.moods)
+    ]
+    if rows and felt:
+        typer.echo()
+    if felt:
+        print_table(TEXTS["profile.mood_columns"], felt)

@@ -1,0 +1,153 @@
+"""Metrics of a dialogue file: runs each message as a turn and scores briefing and reply (LM-14)."""
+
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from thoughtcycle.evals.dialogue_file import Line
+from thoughtcycle.evals.metrics import Metric, mean, share, times
+from thoughtcycle.graph.formation import create_formation
+from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
+from thoughtcycle.memory.index import Embedder
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import named_id
+from thoughtcycle.memory.text import fold
+from thoughtcycle.mind.base import Mind
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.state import RECALL
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Briefing and reply for one message, with their cost."""
+
+    line: Line
+    text: str
+    """Briefing and reply, folded."""
+    tokens: int
+    """Of the briefing, and of all calls of the turn."""
+    recalled: float
+    """Seconds until the briefing stood."""
+    seconds: float
+    """Seconds of the whole turn."""
+    elsewhere: bool
+    """Whether every expected word was said by the user before, and in other chats only."""
+
+    def has(self, word: str) -> bool:
+        """Whether a word or phrase came back, whatever its accents and case."""
+        return fold(word) in self.text
+
+    @property
+    def right(self) -> bool:
+        """Whether all that is expected came back, and nothing that is forbidden."""
+        return all(map(self.has, self.line.expect)) and not any(map(self.has, self.line.forbid))
+
+
+@dataclass
+class _Clock:
+    now: datetime
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@dataclass
+class _Turn:
+    """Events of a run, collected while it goes on."""
+
+    parts: list[str] = field(default_factory=list)
+    tokens: int = 0
+    recalled: float = 0.0
+
+
+async def answers(
+    lines: Sequence[Line], mind: Mind, embeddings: Embedder | None, limits: Limits | None = None
+) -> list[Answer]:
+    """Each message as a turn at its time, understood before the next comes; in a throw-away database."""
+    clock = _Clock(lines[0].at)
+    found: list[Answer] = []
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{Path(folder) / 'metrics.db'}"
+        async with Memory.open(url, embeddings=embeddings, clock=clock) as memory:
+            graph = create_thought_cycle(memory=memory, mind=mind, limits=limits, clock=clock)
+            formation = create_formation(memory=memory, mind=mind, limits=limits, clock=clock)
+            said: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+            for line in lines:
+                clock.now = line.at
+                found.append(await _asked(graph, line, said[line.user]))
+                said[line.user].append((line.chat, fold(line.message)))
+                while await memory.conversations.pending_cycles(line.user, limit=1):
+                    await formation.ainvoke({"cycle_id": ""}, context=Context(user_id=line.user))
+    return found
+
+
+async def _asked(graph: ThoughtCycle, line: Line, said: Sequence[tuple[str, str]]) -> Answer:
+    turn, began = _Turn(), time.perf_counter()
+    thread = named_id(line.user, line.chat)
+    updates = graph.astream(
+        {"messages": [HumanMessage(line.message)]},
+        {"configurable": {"thread_id": thread}},
+        context=Context(user_id=line.user, channel="metrics"),
+        stream_mode="updates",
+    )
+    async for update in updates:
+        for node, values in update.items():
+            _noted(turn, values or {})
+            if node == RECALL:
+                turn.recalled = time.perf_counter() - began
+    return Answer(
+        line=line,
+        text=fold("\n".join(turn.parts)),
+        tokens=turn.tokens,
+        recalled=turn.recalled,
+        seconds=time.perf_counter() - began,
+        elsewhere=bool(line.expect) and all(_elsewhere(fold(word), line.chat, said) for word in line.expect),
+    )
+
+
+def _noted(turn: _Turn, values: dict[str, Any]) -> None:
+    if (briefing := values.get("briefing")) and briefing["text"]:
+        turn.parts += [briefing["text"], briefing.get("session", "")]
+        turn.tokens += briefing["tokens"]
+    turn.parts += [one.text for one in values.get("messages", ()) if isinstance(one, AIMessage)]
+    turn.tokens += sum(step.get("tokens", 0) for step in values.get("steps", ())[-1:])
+
+
+def _elsewhere(word: str, chat: str, said: Sequence[tuple[str, str]]) -> bool:
+    chats = {where for where, text in said if word in text}
+    return bool(chats) and chat not in chats
+
+
+def dialogue_metrics(found: Sequence[Answer]) -> list[Metric]:
+    """The metrics of what came back."""
+    asked = [one for one in found if one.line.expect or one.line.forbid]
+    return [
+        share("relevance", [one.has(word) for one in asked for word in one.line.expect], "file"),
+        share("forbidden", [one.has(word) for one in asked for word in one.line.forbid], "file"),
+        share("personalisation", [one.right for one in asked], "file"),
+        share("continuity_asked", [one.right for one in asked if one.elsewhere], "file"),
+        *times("briefed", [one.recalled for one in found], "file"),
+        *times("replied", [one.seconds for one in found], "file"),
+        mean("turn_tokens", [float(one.tokens) for one in found], "tokens", "file"),
+    ]
+
+
+def misses(found: Sequence[Answer]) -> list[tuple[Line, list[str], list[str]]]:
+    """The messages that went wrong: what of the expected was missing, what of the forbidden came."""
+    return [
+        (
+            one.line,
+            [word for word in one.line.expect if not one.has(word)],
+            [word for word in one.line.forbid if one.has(word)],
+        )
+        for one in found
+        if not one.right
+    ]

@@ -1,0 +1,42 @@
+"""PrefEval (Zhao et al., ICLR 2025): does a question bring the preference that its answer must respect?"""
+
+import json
+from pathlib import Path
+
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.evals.retrieval import Baseline, data_files, fresh_memory, halves, some, timed_search
+from thoughtcycle.evals.retrieval_scores import QuestionResult, Report
+from thoughtcycle.memory.index import Embedder
+from thoughtcycle.memory.model import MemoryDraft
+
+_USER = "prefeval"
+
+
+def load(path: Path) -> list[tuple[str, str, str]]:
+    """(topic, preference, question) of the topics' files in the folder; raises InputRefused('eval_data')."""
+    try:
+        return some(
+            (file.stem, str(entry["preference"]), str(entry["question"]))
+            for file in data_files(path, "*.json")
+            for entry in json.loads(file.read_text(encoding="utf-8"))
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputRefused("eval_data", path=repr(str(path)), expected="*.json") from error
+
+
+async def evaluate(path: Path, embeddings: Embedder | None) -> Report:
+    """Saves all preferences as memories of one user and asks every question."""
+    entries = load(path)
+    half = halves(topic for topic, _, _ in entries)
+    answers, baseline = [], []
+    async with fresh_memory(embeddings) as memory:
+        drafts = [MemoryDraft(content=preference, kind="pref") for _, preference, _ in entries]
+        saved = [one.record for one in await memory.save(_USER, drafts)]
+        plain = Baseline({record.id: record.text for record in saved})
+        for (topic, _, question), record in zip(entries, saved, strict=True):
+            relevant = frozenset({record.id})
+            found = await timed_search(memory, embeddings, _USER, question, "facts")
+            answers.append(QuestionResult(half[topic], topic, relevant, **found))
+            baseline.append(QuestionResult(half[topic], topic, relevant, plain.found(question)))
+    name = embeddings.name if embeddings is not None else "none"
+    return Report("PrefEval", name, tuple(answers), tuple(baseline))

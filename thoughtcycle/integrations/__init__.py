@@ -1,0 +1,1 @@
+"""Adapters of the memory for LangChain, LangGraph and MCP."""

@@ -1,0 +1,138 @@
+"""The memory's part in a foreign agent's turn: stores the messages and briefs the model."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from thoughtcycle.errors import InputRefused, StorageFailed
+from thoughtcycle.integrations.caller import Setup
+from thoughtcycle.integrations.cycles import open_cycle
+from thoughtcycle.memory.briefing import beside, made
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import Cycle, CycleMessage, UserSettings, utc_now
+from thoughtcycle.mind.prompting import data_block
+from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.locale import Locale, choose_language, choose_time_zone
+from thoughtcycle.nodes.base.message import clean
+from thoughtcycle.nodes.recall import plan_of, reminded
+from thoughtcycle.prompts.loader import Language, texts
+
+log = logging.getLogger(__name__)
+
+WINDOW = 20
+"""Number of last cycles that are compared with the messages in the agent's own prompt."""
+
+
+@dataclass(frozen=True)
+class AgentTurn:
+    """The user's message to the agent, with its chat."""
+
+    context: Context
+    chat: str
+    text: str
+    message_id: str
+    """Id of the user's message: the same message is the same cycle."""
+    seen: Sequence[str]
+    """Ids of the earlier messages that the agent's model is shown anyway."""
+    setup: Setup
+
+    @property
+    def user(self) -> str:
+        """The owner of the memory."""
+        return self.context.user_id
+
+
+@dataclass(frozen=True)
+class AgentBriefing:
+    """The text in front of the agent's model."""
+
+    text: str
+    shown: tuple[str, ...] = ()
+    """Ids of the memories in it."""
+    paused: bool = False
+    """The user has paused: nothing is learned from this turn."""
+
+
+async def store_message(memory: Memory, turn: AgentTurn, parent: str | None) -> str | None:
+    """Stores the user's message before anything is answered; returns the id of its cycle.
+
+    `parent`: the cycle before it on the agent's own branch; None: the last of the chat. None is given in
+    incognito, for a message that cannot be kept, and with a memory out of reach, which is logged.
+    Raises NotAllowed('chat_of_another').
+    """
+    try:
+        text = None if turn.context.incognito else _cleaned_text(turn)
+        if text is None:
+            await memory.transcript.check_chat(turn.user, turn.chat)
+            return None
+        at = utc_now().astimezone(ZoneInfo((await _locale(memory, turn)).time_zone))
+        said = CycleMessage(id=turn.message_id, role="user", text=text, at=at)
+        channel = turn.context.channel
+        return (await open_cycle(memory, turn.user, turn.chat, said, parent=parent, channel=channel)).id
+    except StorageFailed as failure:
+        memory.availability.survives(failure)
+        log.warning("the turn is not kept: %s", failure.code)
+        return None
+
+
+async def brief_turn(memory: Memory, turn: AgentTurn, *, counted: bool) -> AgentBriefing:
+    """Builds the briefing for the user's message, within its budget.
+
+    `counted`: the memories shown count as accessed (LM-9). With a memory out of reach, which is logged, the
+    model is told that nothing could be looked up.
+    """
+    try:
+        if not memory.availability.unreadable:
+            return await _build_briefing(memory, turn, counted=counted and not turn.context.incognito)
+    except StorageFailed as failure:
+        memory.availability.survives(failure)
+        log.warning("no briefing: %s", failure.code)
+    return AgentBriefing(texts(_language_without_settings(turn), "cycle")["briefing_away"])
+
+
+async def _build_briefing(memory: Memory, turn: AgentTurn, *, counted: bool) -> AgentBriefing:
+    language, zone = await _locale(memory, turn)
+    plan = plan_of(turn.setup.limits, smart=turn.context.smart_context)
+    now = utc_now().astimezone(ZoneInfo(zone))
+    found = await reminded(memory, turn.user, turn.chat, turn.text, plan, now=now, language=language)
+    brief = made(beside(found, await _visible_cycles(memory, turn)), plan, language)
+    if counted:
+        memory.recall.accessed(
+            turn.user, [hit.record.id for hit in found.found.hits if hit.record.id in brief.shown]
+        )
+    if not brief.text and not brief.session:
+        return AgentBriefing("", paused=found.paused)
+    frame = texts(language, "frame")
+    text = f"{data_block(frame, [brief.text, brief.session])}\n{frame['use_memory']}"
+    return AgentBriefing(text, brief.shown, found.paused)
+
+
+async def _visible_cycles(memory: Memory, turn: AgentTurn) -> list[Cycle]:
+    """The cycles without need of a briefing: the model sees their messages."""
+    if turn.context.incognito or not turn.seen:
+        return []
+    last = await memory.conversation(turn.user, turn.chat, limit=min(len(turn.seen), WINDOW))
+    return [cycle for cycle in last if cycle.message.id in turn.seen]
+
+
+async def _locale(memory: Memory, turn: AgentTurn) -> Locale:
+    stored = await memory.conversations.preferences(turn.user)
+    language = choose_language(turn.context.language, stored, turn.text, turn.setup.language)
+    return Locale(language, choose_time_zone(turn.context.time_zone, stored, turn.setup.time_zone))
+
+
+def _language_without_settings(turn: AgentTurn) -> Language:
+    """The language of the turn without the user's settings."""
+    return choose_language(
+        turn.context.language, UserSettings(user=turn.user), turn.text, turn.setup.language
+    )
+
+
+def _cleaned_text(turn: AgentTurn) -> str | None:
+    """The user's message cleaned for storage; None where it is refused."""
+    try:
+        return clean(turn.text, longest=turn.setup.limits.message_chars)
+    except InputRefused as refusal:
+        log.info("the turn is not kept: %s", refusal.code)
+        return None

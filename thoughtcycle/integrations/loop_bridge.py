@@ -1,0 +1,103 @@
+"""Runs calls on the memory's event loop, from that loop, from another, or from none."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import Any, TypeAlias, TypeVar
+
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.runtime.background_loop import BackgroundLoop
+
+T = TypeVar("T")
+
+MemoryCall: TypeAlias = Callable[[Memory], Coroutine[Any, Any, T]]
+"""Work to run on a memory."""
+
+
+class BackgroundMemory:
+    """An open memory on an event loop of its own: apps may reach it with `invoke` as well as `ainvoke`."""
+
+    def __init__(self, memory: Memory, loop: BackgroundLoop) -> None:
+        self.memory = memory
+        self.loop = loop
+
+
+class LoopMemory:
+    """An open memory on the running event loop: callers on other threads may wait for it there."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.loop = asyncio.get_running_loop()
+
+
+MemoryHandle: TypeAlias = Memory | BackgroundMemory | LoopMemory
+"""The memory of an adapter. A plain Memory is used on the event loop on which it was opened."""
+
+
+@contextmanager
+def in_background(opening: AbstractAsyncContextManager[Memory]) -> Iterator[BackgroundMemory]:
+    """Opens a memory on an event loop of its own, for apps that have none; closes both on leaving.
+
+        with in_background(Memory.open(url, embeddings=LexicalEmbeddings())) as memory: ...
+
+    Raises what `opening` raises.
+    """
+    with BackgroundLoop() as loop:
+        ready: Future[Memory] = Future()
+        leave = asyncio.Event()
+        staying = loop.start(_hold_open(opening, ready, leave))
+        either: list[Future[Any]] = [ready, staying]
+        wait(either, return_when=FIRST_COMPLETED)
+        if staying.done():
+            staying.result()  # it could not be opened: raises
+        try:
+            yield BackgroundMemory(ready.result(), loop)
+        finally:
+            loop.run(_release(leave))
+            staying.result()
+
+
+async def run_async(handle: MemoryHandle, work: MemoryCall[T]) -> T:
+    """Runs `work` on the memory's event loop."""
+    if isinstance(handle, BackgroundMemory):
+        return await asyncio.wrap_future(handle.loop.start(work(handle.memory)))
+    if isinstance(handle, LoopMemory):
+        if handle.loop is asyncio.get_running_loop():
+            return await work(handle.memory)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(handle.memory), handle.loop))
+    return await work(handle)
+
+
+def run_blocking(handle: MemoryHandle, work: MemoryCall[T]) -> T:
+    """Runs `work` on the memory's event loop for a blocking caller.
+
+    Raises InputRefused('memory_asynchronous') for a plain Memory: its event loop may be the one that is
+    blocked.
+    """
+    if isinstance(handle, BackgroundMemory):
+        return handle.loop.run(work(handle.memory))
+    if isinstance(handle, LoopMemory) and handle.loop is not _running_loop():
+        return asyncio.run_coroutine_threadsafe(work(handle.memory), handle.loop).result()
+    raise InputRefused("memory_asynchronous")
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+async def _hold_open(
+    opening: AbstractAsyncContextManager[Memory], ready: "Future[Memory]", leave: asyncio.Event
+) -> None:
+    """Opens and closes the memory in one task, as some resources demand."""
+    async with opening as memory:
+        ready.set_result(memory)
+        await leave.wait()
+
+
+async def _release(leave: asyncio.Event) -> None:
+    leave.set()

@@ -1,0 +1,139 @@
+"""The memory tools behind LangChain tools and MCP: search, save, update, delete."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import Field, StringConstraints
+
+from thoughtcycle.errors import ThoughtcycleError, for_strangers
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.search import as_found
+from thoughtcycle.nodes.actions.memory_save import Binding, said, usable
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.run import search_or_words
+from thoughtcycle.prompts.loader import Language, texts
+
+SHORT, LONGEST = 8, 400
+"""Characters of an id, and of a memory, that a model is shown."""
+
+Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), Field(max_length=2_000)]
+Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=SHORT, max_length=200)]
+Ids = Annotated[list[Id], Field(min_length=1, max_length=40)]
+Topics = Annotated[list[Binding], Field(default_factory=list, max_length=12)]
+
+
+class ToolRefused(Exception):
+    """A tool refuses a request; the text tells the model why, without internals."""
+
+
+@dataclass(frozen=True)
+class ToolRequest:
+    """The user and conversation of a tool call: nothing of it comes from the model."""
+
+    user: str
+    shown: Sequence[str] = ()
+    """Ids of the memories that the tools have shown in this conversation: no others can be changed."""
+    message: str = ""
+    """The user's last message, where it is known."""
+    cycle: str | None = None
+    """The running cycle, where there is one."""
+    incognito: bool = False
+    learned: bool = False
+    """Whether the message is kept, and will be learned from."""
+
+
+@dataclass(frozen=True)
+class ToolAnswer:
+    """The text for the model, and facts for the conversation only."""
+
+    text: str
+    shown: tuple[str, ...] = ()
+    """Ids of the memories that it names."""
+    changed: bool = False
+    """Whether memories changed."""
+
+
+ToolMethod: TypeAlias = Callable[..., Awaitable[ToolAnswer]]
+"""A tool: called with the memory, the request and the model's arguments."""
+
+
+class ToolService:
+    """The four tools, in one language."""
+
+    def __init__(self, language: Language, limits: Limits) -> None:
+        self.texts = texts(language, "tools")
+        self._language: Language = language
+        self._limits = limits
+
+    async def answer(self, act: ToolMethod, memory: Memory, request: ToolRequest, **given: Any) -> ToolAnswer:
+        """Calls `act`; raises ToolRefused for every known failure."""
+        try:
+            return await act(memory, request, **given)
+        except ThoughtcycleError as failure:
+            told = memory.availability.in_words(failure, kept=request.learned)
+            raise ToolRefused(for_strangers(told).text(self._language)) from failure
+
+    async def search(self, memory: Memory, request: ToolRequest, *, query: str) -> ToolAnswer:
+        """The memories that speak of `query`, by words alone without the embedding model."""
+        memory.availability.require()
+        counted = not request.incognito
+        hits = await search_or_words(memory, request.user, query, self._limits.search_hits, counted=counted)
+        if not hits:
+            memory.availability.require(whole=True)  # it may be among what waits
+        records = [as_found(hit, query) for hit in hits]
+        if not records:
+            return ToolAnswer(self.texts["search.nothing"])
+        lines = "\n".join(memory_line(record) for record in records)
+        text = self.texts.fill("search.found", count=len(records), memories=lines)
+        return ToolAnswer(text, tuple(record.id for record in records))
+
+    async def save(
+        self, memory: Memory, request: ToolRequest, *, content: str, topics: Sequence[str] = ()
+    ) -> ToolAnswer:
+        """Saves one fact."""
+        text = self._written(request, content)
+        source = Source(cycle=request.cycle, words=said(text, request.message, self._language))
+        draft = MemoryDraft(content=text, bindings=tuple(dict.fromkeys(topics)), source=source)
+        (saved,) = await memory.save(request.user, [draft])
+        if saved.outcome == "erased":
+            return ToolAnswer(self.texts["save.deleted"])
+        section, id = "save.known" if saved.outcome == "known" else "save.done", saved.record.id
+        return ToolAnswer(self.texts.fill(section, id=id[:SHORT]), (id,), changed=True)
+
+    async def update(self, memory: Memory, request: ToolRequest, *, id: str, content: str) -> ToolAnswer:
+        """Gives a memory that was shown new content."""
+        text, shown = self._written(request, content), self._shown(request, [id])
+        words = said(text, request.message, self._language)
+        record = await memory.update(request.user, shown[0], content=text, cycle=request.cycle, words=words)
+        return ToolAnswer(self.texts.fill("update.done", id=record.id[:SHORT]), (record.id,), changed=True)
+
+    async def delete(self, memory: Memory, request: ToolRequest, *, ids: list[str]) -> ToolAnswer:
+        """Hides memories that were shown."""
+        gone = await memory.hide(request.user, self._shown(request, ids), cycle=request.cycle)
+        return ToolAnswer(self.texts.fill("delete.done", count=len(gone)), changed=True)
+
+    def _written(self, request: ToolRequest, content: str) -> str:
+        """`content` checked and stripped for storage."""
+        if request.incognito:
+            raise ToolRefused(self.texts["incognito"])
+        most = self._limits.content_chars
+        if not usable(content, most):
+            raise ToolRefused(self.texts.fill("empty", most=most))
+        return content.strip()
+
+    def _shown(self, request: ToolRequest, ids: Iterable[str]) -> list[str]:
+        """The memories of these ids or beginnings, each shown in this conversation."""
+        fitting = {id: [one for one in request.shown if one.startswith(id)] for id in ids}
+        for id, ones in fitting.items():
+            if len(ones) != 1:
+                raise ToolRefused(self.texts.fill("not_shown", id=repr(id)))
+        return [ones[0] for ones in fitting.values()]
+
+
+def memory_line(record: MemoryRecord) -> str:
+    """A memory as one line for a model."""
+    text = " ".join(record.text.split())
+    about = ", ".join(filter(None, (record.kind, record.valid_from.date().isoformat())))
+    return f"[{record.id[:SHORT]}] {text[:LONGEST]} ({about})"

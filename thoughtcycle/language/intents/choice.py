@@ -1,0 +1,37 @@
+"""Parses a choice out of a list just shown: "the first one", "number 2", "the last" (TC-11)."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from thoughtcycle.language.parse import fold
+from thoughtcycle.prompts.loader import Language, word_lists
+
+LONGEST = 60
+"""Characters of an answer that only picks; a longer one says something of its own."""
+
+
+@cache
+def _data(language: Language) -> Mapping[str, Any]:
+    return word_lists(language, "language/choosing")
+
+
+@cache
+def _answer(language: Language) -> re.Pattern[str]:
+    data = _data(language)
+    ordinals = "|".join([*data["ordinals"], data["last"]])
+    return re.compile(rf"(?:{data['before']})*(?P<pick>{ordinals})(?:{data['after']})*")
+
+
+def parse_choice(text: str, count: int, language: Language) -> int | None:
+    """The place, from 0, of what an answer picks out of `count` things; None when it picks none of them."""
+    said = fold(text, language).text.strip(" \n.,!?;:)") if len(text) <= LONGEST else ""
+    match = _answer(language).fullmatch(said)
+    if match is None:
+        return None
+    data = _data(language)
+    if re.fullmatch(data["last"], match["pick"]):
+        return count - 1 if count else None
+    place = next(at for at, each in enumerate(data["ordinals"]) if re.fullmatch(each, match["pick"]))
+    return place if place < count else None

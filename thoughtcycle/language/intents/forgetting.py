@@ -1,0 +1,220 @@
+"""Requests to forget: each target by the keys of its topic, by its own words, or by both (TC-11)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from thoughtcycle.language.facts import Fact, facts_of
+from thoughtcycle.language.parse import (
+    EVERYTHING,
+    LAST,
+    Folded,
+    Message,
+    Sentence,
+    TopicMatch,
+    TopicMention,
+    compiled,
+    fold,
+    phrases,
+    topic_context,
+    topic_to_forget,
+    undated,
+    unknown_topic,
+    vocabulary,
+)
+from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
+
+_AND = re.compile(r" ?, (?:e |and )?| (?:e|and|&) ")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing to be forgotten; a memory is meant when it fits `keys`, `aspect` and `words` together."""
+
+    context: str
+    """The thing as the user names it; `*` for everything, `@last` for what was last told in this chat."""
+    keys: tuple[str, ...] = ()
+    """Key prefixes of its topic; empty when only its words tell which memory it is."""
+    words: str = ""
+    """Words that the memory's text must have, all of them."""
+    aspect: str = ""
+    """The end of the key of what is meant of somebody ("o aniversário da minha irmã")."""
+    one: bool = False
+    """Whether a single memory is meant: where several fit, nothing may be erased without asking."""
+
+
+@dataclass(frozen=True)
+class Forget:
+    """A request to erase, and the folded offset at which it ends."""
+
+    targets: tuple[Target, ...]
+    final: bool
+    end: int
+
+
+@cache
+def _data(language: Language) -> Mapping[str, Any]:
+    return word_lists(language, "language/requests")
+
+
+def is_final(text: str) -> bool:
+    """Whether something is asked for with no way back, in any language."""
+    return any(
+        compiled(_data(language)["final"], language).search(fold(text, language).text)
+        for language in LANGUAGES
+    )
+
+
+def forget_in(message: Message, sentence: Sentence, language: Language, now: datetime) -> Forget | None:
+    """The request to erase; `*` only for an explicit "everything", `@last` for "forget that"."""
+    text = message.folded.text
+    if compiled(_data(language)["forget_last"], language).fullmatch(message.text(sentence).strip(" ,")):
+        return Forget((Target(LAST),), _final(message, sentence, language), sentence.end)
+    pattern = compiled(_data(language)["forget"], language)
+    spoken = [clause for clause in sentence.clauses if clause.start < clause.end]
+    for clause in spoken:
+        if clause.mood in ("hypothetical", "reported"):
+            continue
+        end = _extended(message, sentence, clause.end, language)
+        match = pattern.match(text, clause.start, end)
+        if match is None:
+            continue
+        targets = _targets(message, *match.span("what"), language, now)
+        sure = clause is spoken[0] and compiled(_data(language)["forget_word"], language).search(match[0])
+        # "To relax and forget my troubles": what goes on with another thought must name a known topic.
+        if targets and (sure or any(target.keys for target in targets)):
+            return Forget(targets, _final(message, sentence, language), end)
+        return None
+    return None
+
+
+def _final(message: Message, sentence: Sentence, language: Language) -> bool:
+    return compiled(_data(language)["final"], language).search(message.text(sentence)) is not None
+
+
+def _extended(message: Message, sentence: Sentence, end: int, language: Language) -> int:
+    """The end of the clauses that go on with the request after `end`."""
+    more = compiled(_data(language)["forget_more"], language)
+    for clause in sentence.clauses:
+        raw = clause.start - len(clause.lead)
+        if raw >= end:
+            if clause.mood == "reported" or not more.match(message.folded.text, raw, clause.end):
+                break
+            end = clause.end
+    return end
+
+
+def _targets(message: Message, start: int, end: int, language: Language, now: datetime) -> tuple[Target, ...]:
+    folded, data = message.folded, _data(language)
+    start, end = _without_final(folded, start, end, language)
+    start, end = phrases.phrase(folded, start, end, language)
+    text = folded.text[start:end]
+    if compiled(data["forget_nothing"], language).fullmatch(text):
+        return ()
+    if compiled(data["forget_everything"], language).fullmatch(text):
+        return (Target(EVERYTHING),)
+    if match := compiled(data["forget_told"], language).match(text):
+        start += match.end()
+    if facts := facts_of(folded.original(start, end), language, now):
+        return tuple(_of_fact(fact, language) for fact in facts)
+    several = False
+    if match := compiled(data["forget_about"], language).match(folded.text, start, end):
+        start = match.end()
+        several = compiled(data["forget_all_of"], language).search(match[0]) is not None
+    end = phrases.strip_words(folded, start, end, data["forget_tail"], language)
+    return tuple(
+        target
+        for part in _parts(folded, start, end)
+        for target in _part(folded, *part, language, now, several=several)
+    )
+
+
+def _without_final(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int]:
+    """The span without a phrase such as "para sempre" at its beginning or end."""
+    for match in compiled(_data(language)["final"], language).finditer(folded.text, start, end):
+        if match.start() - start < 3:
+            start = match.end()
+        elif match.start() > start:
+            return start, match.start()
+    return start, end
+
+
+def _of_fact(fact: Fact, language: Language) -> Target:
+    kind = fact.key.partition(":")[0]
+    named = fact.bindings[-1] if kind in ("taste", "allergy", "family", "pet") and fact.bindings else ""
+    return Target(named or topic_context(fact.topic, language), (fact.key,))
+
+
+def _parts(folded: Folded, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The things of "meu nome e minha idade"."""
+    for match in _AND.finditer(folded.text, start, end):
+        yield start, match.start()
+        start = match.end()
+    yield start, end
+
+
+def _part(
+    folded: Folded, start: int, end: int, language: Language, now: datetime, *, several: bool
+) -> tuple[Target, ...]:
+    """The target that one part of the request names."""
+    if match := compiled(_data(language)["forget_several"], language).match(folded.text, start, end):
+        several, start = True, match.end()
+    start, end = phrases.without_article(folded, *phrases.trim(folded, start, end), language)
+    found = topic_to_forget(folded, start, end, language)
+    if found is None:
+        about = unknown_topic(folded, start, end, language)
+        if _proper(folded, start, end):
+            about = TopicMatch(about.contexts)
+        words = "" if about.keys else " ".join(about.contexts)
+        one = bool(words) and not (several or _proper(folded, start, end))
+        return tuple(Target(context, about.keys, words, one=one) for context in about.contexts)
+    if found.event:
+        said = folded.original(start, end)
+        phrase = undated(said, language, now) or said
+        plural = _plural(found, language)
+        words = phrase.replace(folded.original(*found.span), phrases.singular(found.text, language))
+        return (Target(phrase, found.keys, words if plural else phrase, one=not (several or plural)),)
+    return (_of_topic(folded, start, end, found, language, several=several),)
+
+
+def _of_topic(
+    folded: Folded, start: int, end: int, found: TopicMention, language: Language, *, several: bool
+) -> Target:
+    words = _qualifier(folded, start, end, found, language)
+    context = " ".join(filter(None, (folded.original(*found.span).lower(), words)))
+    if found.aspect:
+        context = folded.original(start, end)
+    one = found.countable and not (several or found.aspect or _plural(found, language))
+    return Target(found.context or context, found.keys, words, found.aspect, one)
+
+
+def _plural(found: TopicMention, language: Language) -> bool:
+    return phrases.singular(found.text, language) != found.text
+
+
+def _qualifier(folded: Folded, start: int, end: int, found: TopicMention, language: Language) -> str:
+    """The words that tell one from the others: "Apollo" of "projeto Apollo", "Ana" of "minha irmã Ana"."""
+    stop = frozenset(vocabulary(language)["stopwords"])
+    lower = folded.source == folded.source.lower()
+    kept = []
+    for match in re.finditer(r"[^\W_]+", folded.text[start:end]):
+        a, b = start + match.start(), start + match.end()
+        inside = any(x <= a < y for x, y in (found.span, *found.beside))
+        typed = folded.original(a, b)
+        telling = typed[:1].isupper() or typed.isdigit() or (found.countable and lower)
+        if not inside and match[0] not in stop and telling and match[0] not in _known(language):
+            kept.append(typed)
+    return " ".join(kept)
+
+
+@cache
+def _known(language: Language) -> frozenset[str]:
+    """Adjectives that tell nothing apart."""
+    return frozenset(_data(language)["forget_plain"])
+
+
+def _proper(folded: Folded, start: int, end: int) -> bool:
+    return folded.original(start, end)[:1].isupper()

@@ -1,0 +1,180 @@
+"""What each section of a briefing would tell, best first (pure)."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from thoughtcycle.memory.briefing import lines
+from thoughtcycle.memory.briefing.lines import Item
+from thoughtcycle.memory.index import layered
+from thoughtcycle.memory.model import ConversationMemory, Layer, MemoryHit, MessageHit, Mood, Profile
+from thoughtcycle.memory.search import Recollection
+from thoughtcycle.memory.text import likeness, terms
+from thoughtcycle.prompts.loader import Language, Texts
+
+IMPORTANT = 10
+"""Old summaries of this chat are shown above this importance (SM-5)."""
+WORKING = 320
+"""Characters of the working summary: 80 tokens (HM-2)."""
+WORDS, SAYING = 2, 1_000
+"""Words that an excerpt says at least, courtesies aside, in so many characters."""
+MEDIUM_PRIORITY, PROFILE_PRIORITY = 7.0, 6.0
+"""As LM-6 has them."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that a briefing may show; whoever gathered it has masked it."""
+
+    query: str
+    chat: str
+    now: datetime
+    """In the user's time zone."""
+    found: Recollection = field(default_factory=Recollection)
+    conversation: ConversationMemory | None = None
+    profile: Profile | None = None
+    moods: Sequence[tuple[datetime, Mood]] = ()
+    """Of the recent window."""
+    window: Collection[str] = ()
+    """Cycles that are shown as recent history: they are not shown again."""
+    smart: bool = False
+    """Whether other chats are shown (SM-6)."""
+    paused: bool = False
+    """Whether nothing is learned at the moment (BY-10)."""
+
+
+def facts(it: Material, frame: Texts) -> list[Item]:
+    """Memories by relevance (HM-9)."""
+    return [_memory(it, hit, hit.relevance, frame, labelled=False) for hit in it.found.hits]
+
+
+def layers(it: Material, frame: Texts) -> dict[str, list[Item]]:
+    """Memories by layer, ordered by LM-4; the profile's entries are semantic."""
+    found: dict[str, list[Item]] = {"semantic": profile(it), "episodic": [], "long": []}
+    for hit in it.found.hits:
+        name = _section(hit.record.layer)
+        count = it.found.accesses.get(hit.record.id, 0)
+        said = hit.record.reinforced_at or hit.record.valid_from
+        score = layered(hit.record.priority, it.now - said, hit.relevance, count)
+        item = _memory(it, hit, score, frame, labelled=name == "semantic")
+        found[name].append(lines.of_event(item, it.now) if name == "episodic" else item)
+    return {name: _best(items) for name, items in found.items()}
+
+
+def profile(it: Material) -> list[Item]:
+    """Entries of the profile, by LM-4 with their confidence in place of use."""
+    return [
+        lines.of_profile(
+            entry,
+            layered(
+                max(1.0, PROFILE_PRIORITY * entry.confidence),
+                it.now - entry.updated,
+                likeness(it.query, f"{entry.key} {entry.value}"),
+                entry.observations,
+            ),
+        )
+        for entry in (it.profile.entries if it.profile is not None else ())
+        if entry.value.strip()
+    ]
+
+
+def medium(it: Material) -> list[Item]:
+    """Cycles of this chat that are in the medium-term layer, by LM-4, as dated summaries."""
+    found = []
+    for entry in it.conversation.old_memory if it.conversation is not None else ():
+        if entry.expires is not None and entry.expires > it.now and entry.summary.strip():
+            relevance = _relevance(it, entry.cycle_id, entry.summary)
+            score = layered(MEDIUM_PRIORITY, it.now - entry.timestamp, relevance, 0)
+            found.append(lines.of_old(entry, score, it.now))
+    return _best(found)
+
+
+def working(it: Material, frame: Texts, language: Language) -> list[Item]:
+    """The working summary and the mood of the day."""
+    found = []
+    if it.conversation is not None and it.conversation.working.strip():
+        text = lines.clipped(it.conversation.working, WORKING)
+        found.append(Item("working", text, "conversation"))
+    if (mood := _mood(it)) is not None:
+        found.append(Item("mood", lines.of_mood(mood, frame, language), "conversation"))
+    return found
+
+
+def old(it: Material) -> list[Item]:
+    """Old summaries of this chat, the newest first: the oldest are left out first."""
+    if it.conversation is None:
+        return []
+    periods = [one for one in it.conversation.periods if one.importance > IMPORTANT and one.summary.strip()]
+    found = [lines.of_period(one, it.now) for one in periods]
+    for entry in it.conversation.old_memory:
+        if entry.importance > IMPORTANT and entry.summary.strip():
+            found.append(lines.of_old(entry, float(entry.importance), it.now))
+    return sorted(found, key=lambda item: item.at or it.now, reverse=True)
+
+
+def others(it: Material, frame: Texts) -> list[Item]:
+    """What was judged, of other chats: cycles and memories by relevance (SM-5, SM-7).
+
+    A cycle is told by the best of its messages that was found, verbatim; its summary would leave less room
+    for what was said. That stands in for it where no message tells enough.
+    """
+    found = [
+        lines.of_other(hit.record.id, hit.shown.text, importance, hit.relevance, "memory", frame)
+        for hit in it.found.hits
+        if (importance := hit.record.importance)
+    ]
+    said = {hit.cycle: hit for hit in reversed(it.found.messages) if _tells(hit)}
+    for id, cycle in it.found.cycles.items():
+        judged = cycle.judgement
+        if judged is None or not judged.importance or cycle.chat == it.chat:
+            continue
+        if (hit := said.get(id)) is not None and id not in it.window:
+            found.append(lines.of_judged(lines.of_message(hit, it.now, frame), judged.importance, frame))
+        elif judged.summary.strip():
+            score = _relevance(it, id, judged.summary)
+            found.append(lines.of_other(id, judged.summary, judged.importance, score, "cycle", frame))
+    return _best(found)
+
+
+def excerpts(it: Material, frame: Texts) -> Iterator[tuple[bool, Item]]:
+    """What was said, by relevance: whether here, which is always shown, or elsewhere."""
+    for hit in it.found.messages:
+        here = hit.chat == it.chat
+        seen = (here or it.smart) and hit.cycle not in it.window
+        if seen and _tells(hit):
+            yield here, lines.of_message(hit, it.now, frame)
+
+
+def _tells(hit: MessageHit) -> bool:
+    return len(terms(hit.text[:SAYING])) >= WORDS
+
+
+def _memory(it: Material, hit: MemoryHit, score: float, frame: Texts, *, labelled: bool) -> Item:
+    """A memory and what it said before it changed."""
+    item = lines.of_memory(hit.shown, score, it.now, frame, labelled=labelled)
+    before = it.found.former.get(hit.record.id)
+    return item if before is None else replace(item, former=lines.of_former(before, item, it.now, frame))
+
+
+def _relevance(it: Material, cycle: str, summary: str) -> float:
+    """How much a cycle has to do with the message: as its best message was found, else by its words."""
+    found = [hit.relevance for hit in it.found.messages if hit.cycle == cycle]
+    return max(found) if found else likeness(it.query, summary)
+
+
+def _mood(it: Material) -> Mood | None:
+    """The last mood that was told today, here or elsewhere."""
+    known = list(it.moods)
+    if it.profile is not None:
+        known += [(mood.at, mood) for _, mood in it.profile.moods if mood.at is not None]
+    today = it.now.date()
+    told = [pair for pair in known if pair[0].astimezone(it.now.tzinfo).date() == today]
+    return max(told, key=lambda pair: pair[0])[1] if told else None
+
+
+def _section(layer: Layer) -> str:
+    return layer if layer in ("semantic", "episodic") else "long"
+
+
+def _best(items: list[Item]) -> list[Item]:
+    return sorted(items, key=lambda item: -item.score)

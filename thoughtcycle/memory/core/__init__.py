@@ -1,0 +1,15 @@
+"""Shared parts of all services: unit of work, counters, caches, job queue, worker."""
+
+from thoughtcycle.memory.core.availability import Availability, explicit
+from thoughtcycle.memory.core.core import Core, owned
+from thoughtcycle.memory.core.worker import Kind, Told, Worker
+
+__all__ = [
+    "Availability",
+    "Core",
+    "Kind",
+    "Told",
+    "Worker",
+    "explicit",
+    "owned",
+]

@@ -1,0 +1,157 @@
+"""Core: the handles that all services share, and the unit of work: plan, write, repeat on conflict."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from thoughtcycle.errors import Code, InputRefused, MemoryNotActive, MemoryUnknown
+from thoughtcycle.memory.core.access_counter import AccessCounter
+from thoughtcycle.memory.core.availability import Availability
+from thoughtcycle.memory.core.branch_cache import LiveBranches
+from thoughtcycle.memory.core.job_queue import Queue
+from thoughtcycle.memory.core.record_cache import Reading
+from thoughtcycle.memory.index import BUDGET, Embedder, MessageShelf, Spaces, embedder
+from thoughtcycle.memory.model import MemoryRecord
+from thoughtcycle.memory.model import owned as owned
+from thoughtcycle.memory.redaction import Mask, Masks
+from thoughtcycle.memory.storage.base import Conflict, Storage, Write
+from thoughtcycle.memory.text import identity
+from thoughtcycle.memory.versioning import Keys
+
+_TRIES = 8
+
+R = TypeVar("R")
+Plan = Callable[[], Awaitable[tuple[Sequence[Write], R]]]
+"""Reads what is stored and decides: the writes, and what to tell about them."""
+
+
+class Core:
+    """The open handles of one memory, and the writes that repeat on conflict."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        embeddings: Embedder | None,
+        clock: Callable[[], datetime],
+        index_bytes: int = BUDGET,
+        availability: Availability | None = None,
+    ) -> None:
+        """`storage` is open and stays the caller's; without `embeddings` only words are searched."""
+        self.storage = storage
+        self.availability = availability or Availability()
+        self.embeddings = embeddings
+        self.clock = clock
+        self.model = embeddings.name if embeddings is not None else None
+        """Name of the embedding model; None: words only."""
+        self.record_cache = Reading(storage.memories)
+        self.accesses = AccessCounter(storage.memories)
+        self.indexes = Spaces(storage, self.model, index_bytes)
+        self.redactors = Masks(storage)
+        self.branches = LiveBranches(storage.transcript)
+        self.messages = MessageShelf(storage, embeddings, self.redactors, index_bytes)
+        self.checkpoint_erasers: list[Callable[[str, Sequence[str], Mask], Awaitable[int]]] = []
+        self.queue = Queue(storage.jobs, clock)
+        """Work that nobody waits for."""
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def index_memory(self) -> int:
+        """Bytes that the indexes of all users take at the moment, about."""
+        return self.indexes.nbytes + self.messages.nbytes
+
+    async def embed(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
+        """Text → vector (float32, unit length), all asked in one call; {} without embeddings."""
+        return await embedder.embed(self.embeddings, texts)
+
+    async def change(self, user: str, plan: Plan[R]) -> tuple[dict[str, MemoryRecord], R]:
+        """Plans and writes until nobody was in between: the documents as stored, and what the plan tells.
+
+        Raises Conflict when another process was faster eight times in a row.
+        """
+
+        async def attempt() -> tuple[list[MemoryRecord], R]:
+            writes, told = await plan()
+            return await self.storage.memories.commit(user, writes), told
+
+        return await self.repeat(user, attempt)
+
+    async def repeat(
+        self, user: str, attempt: Callable[[], Awaitable[tuple[list[MemoryRecord], R]]]
+    ) -> tuple[dict[str, MemoryRecord], R]:
+        """As `_change`, of reading, planning and writing in one."""
+        lock = self._locks.setdefault(user, asyncio.Lock())
+        async with lock:
+            for left in reversed(range(_TRIES)):
+                try:
+                    stored, told = await attempt()
+                except Conflict:
+                    if not left:
+                        raise
+                else:
+                    self.record_cache.changed(user, stored)
+                    return {record.id: record for record in stored}, told
+        raise AssertionError("unreachable")
+
+    async def known(self, user: str, ids: Sequence[str]) -> list[MemoryRecord]:
+        """These memories, whatever their status; raises MemoryUnknown for one not there."""
+        records = await self.storage.memories.records(user, ids)
+        found = {record.id for record in records if record.status != "erased"}
+        for id in ids:
+            if id not in found:
+                raise MemoryUnknown(id)
+        return records
+
+    async def current(self, user: str, ids: Sequence[str]) -> list[MemoryRecord]:
+        """These memories, each once; in place of one that was merged into another, that one."""
+        records = await self.known(user, ids)
+        names = [record.current if record.merged and record.current else record.id for record in records]
+        if any(record.merged for record in records):
+            records = await self.known(user, list(dict.fromkeys(names)))
+        return records
+
+    async def active(self, user: str, id: str) -> MemoryRecord:
+        """What this id stands for; raises MemoryNotActive if that is not active."""
+        record = (await self.current(user, [id]))[0]
+        if record.status != "active":
+            raise MemoryNotActive(id)
+        return record
+
+    async def keys(self, records: Iterable[MemoryRecord], data: Mapping[str, bytes]) -> Keys:
+        """New vectors and those that `records` have."""
+        listed = [record for record in records if record.vector_ids]
+        if not listed:
+            return Keys(self.model, data)
+        stored = await self.storage.memories.vectors(listed[0].space, [record.id for record in listed])
+        return Keys(self.model, data, {vector.id: vector for vector in stored})
+
+    async def require_place(
+        self, user: str, records: Sequence[MemoryRecord], code: Code, *, without: Collection[str] = ()
+    ) -> None:
+        """Raises InputRefused(`code`) when another active memory stands where one of `records` would be.
+
+        Of `records` those count that would be active; a memory of the ids `without` stands in nobody's way.
+        """
+        wanted = [record for record in records if record.status == "active"]
+        standing = await self.storage.memories.same(
+            user,
+            identities=[identity(record.type, record.content) for record in wanted],
+            keys=[record.key for record in wanted if record.key is not None],
+        )
+        among = [other for other in standing if other.id not in without]
+        for record in wanted:
+            for other in among:
+                if other.id != record.id and _same_place(record, other):
+                    raise InputRefused(code, key=repr(other.key or other.text[:60]))
+            among.append(record)
+
+
+def _same_place(one: MemoryRecord, other: MemoryRecord) -> bool:
+    """Whether the two cannot both be active: one key, or the same content."""
+    if one.key is not None and one.key == other.key:
+        return True
+    return identity(one.type, one.content) == identity(other.type, other.content)

@@ -1,0 +1,164 @@
+"""Looks at a file that shall be kept: checks it, and reads its text in a process of its own."""
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.extras import extra_missing
+from thoughtcycle.memory.files import extraction_child
+from thoughtcycle.memory.files.file_types import DOCX, PDF, checked_name, checked_type, image_size
+from thoughtcycle.memory.model import Attachment, FileContent
+
+_KINDS = {PDF: "pdf", DOCX: "docx"}
+_KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH")
+"""Of the environment what a process needs to start; no key is in the reach of a hostile file."""
+LONGEST_CAPTION = 300
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+"""What stands in no text file: control characters but white space and escape."""
+_READERS = ThreadPoolExecutor(2, thread_name_prefix="file")
+"""Files read at once: of the loop's own threads a few slow files would leave none for anything else."""
+
+
+@dataclass(frozen=True)
+class FileLimits:
+    """How far the reading of one file may go."""
+
+    bytes: int = 10_000_000
+    characters: int = 100_000
+    """Of its text that is kept."""
+    pages: int = 2_000
+    seconds: float = 20.0
+    memory: int = 1_000_000_000
+    """Bytes that the process which reads it may take."""
+
+
+DEFAULT = FileLimits()
+
+
+async def look_at(
+    name: str,
+    data: bytes,
+    *,
+    caption: str = "",
+    claimed: str | None = None,
+    limits: FileLimits = DEFAULT,
+) -> Attachment:
+    """The file with its text, checked; nothing is kept of it yet.
+
+    `claimed` is the media type that came with it. Raises InputRefused: 'file_name', 'file_empty',
+    'file_too_large', 'file_type', 'file_mismatch', 'file_unsafe', 'file_encrypted', 'file_unreadable',
+    'file_slow', 'extra_missing'.
+    """
+    name = checked_name(name)
+    if not data:
+        raise InputRefused("file_empty", name=repr(name))
+    if len(data) > limits.bytes:
+        raise InputRefused("file_too_large", name=repr(name), size=len(data), largest=limits.bytes)
+    child, loop = _Child(), asyncio.get_running_loop()
+    try:
+        return await loop.run_in_executor(_READERS, _look_at, name, data, caption, claimed, limits, child)
+    except asyncio.CancelledError:
+        child.end()
+        raise
+
+
+class _Child:
+    """The process that reads a file, for as long as somebody waits for it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._over = False
+
+    def begun(self, process: "subprocess.Popen[bytes]") -> None:
+        """Is told of the process; the other thread may have given up meanwhile."""
+        self._process = process
+        if self._over:
+            process.kill()
+
+    def end(self) -> None:
+        """Ends it, now or as soon as it begins."""
+        self._over = True
+        if self._process is not None:
+            self._process.kill()
+
+
+def _look_at(
+    name: str, data: bytes, caption: str, claimed: str | None, limits: FileLimits, child: _Child
+) -> Attachment:
+    media_type = checked_type(name, data, claimed)
+    told: Mapping[str, Any] = {}
+    text = ""
+    if media_type.startswith("image/"):
+        told = image_size(name, media_type, data)._asdict()
+    else:
+        apart = media_type in _KINDS
+        found = _read_apart(name, media_type, data, limits, child) if apart else _decoded(name, data)
+        text = _printable(str(found["text"]))
+        complete = bool(found["complete"]) and len(text) <= limits.characters
+        text = text[: limits.characters].strip()
+        told = {"characters": len(text), "complete": complete, "pages": found.get("pages")}
+    content = FileContent(
+        sha256=hashlib.sha256(data).hexdigest(),
+        name=name,
+        media_type=media_type,
+        size=len(data),
+        caption=" ".join(_printable(caption).split())[:LONGEST_CAPTION],
+        **told,
+    )
+    return Attachment(content=content, text=text, data=data)
+
+
+def _decoded(name: str, data: bytes) -> Mapping[str, Any]:
+    """A text file: UTF-8, UTF-16 with its mark, else the Windows code page of Western Europe."""
+    codes = ("utf-16",) if data.startswith((b"\xff\xfe", b"\xfe\xff")) else ("utf-8-sig", "cp1252")
+    for code in codes:
+        try:
+            text = data.decode(code)
+        except UnicodeDecodeError:
+            continue
+        if _BINARY.search(text) is None:
+            return {"text": text, "complete": True}
+    raise InputRefused("file_unreadable", name=repr(name))
+
+
+def _printable(text: str) -> str:
+    """`text` without what no database and no terminal takes."""
+    return _CONTROLS.sub("", text).encode(errors="ignore").decode()
+
+
+def _read_apart(
+    name: str, media_type: str, data: bytes, limits: FileLimits, child: _Child
+) -> Mapping[str, Any]:
+    """What the child process tells of the file; it has no way to the loop, the database or the keys."""
+    numbers = (limits.characters, limits.pages, max(1, round(limits.seconds)), limits.memory)
+    command = [sys.executable, "-I", str(Path(extraction_child.__file__)), _KINDS[media_type]]
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [*command, *map(str, numbers)], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
+    ) as process:
+        child.begun(process)
+        try:
+            told, _ = process.communicate(data, timeout=limits.seconds + 5)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            raise InputRefused("file_slow", name=repr(name), seconds=limits.seconds) from error
+    if process.returncode != 0:  # killed by its limits
+        raise InputRefused("file_slow", name=repr(name), seconds=limits.seconds)
+    found: dict[str, Any] = json.loads(told)
+    if "missing" in found:
+        raise extra_missing("documents", repr(name))
+    if code := found.get("refused"):
+        raise InputRefused(code, name=repr(name))
+    return found

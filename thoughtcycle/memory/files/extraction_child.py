@@ -1,0 +1,136 @@
+"""Reads the text out of one PDF or DOCX, as a process of its own: a hostile file harms nothing else.
+
+Run as a file, never imported: standard input is the document, the arguments its kind and the limits, standard
+output one JSON object, `{"text", "complete", "pages"}` or `{"refused": code}`.
+"""
+
+import json
+import logging
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from typing import Any
+
+_MOST_PARTS = 5_000
+_MOST_UNPACKED = 100_000_000
+"""Bytes of all parts of a DOCX together."""
+_ENTITIES = tuple(
+    word.encode(code) for word in ("<!DOCTYPE", "<!ENTITY") for code in ("ascii", "utf-16-le", "utf-16-be")
+)
+
+
+class Refused(Exception):
+    """The document is not read; the argument says why."""
+
+
+def confine(seconds: int, memory: int) -> None:
+    """Limits this process, where the system can: processor time, memory, and no file may be written."""
+    try:
+        import resource
+    except ImportError:  # Windows: only the caller's clock is left
+        return
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def of_pdf(data: bytes, most_pages: int) -> tuple[Iterator[str | None], int]:
+    """The texts of its pages; actions, scripts and attachments in it are not looked at."""
+    from pypdf import PdfReader
+
+    reader = PdfReader(BytesIO(data))
+    if reader.is_encrypted:
+        raise Refused("file_encrypted")
+    pages = reader.pages
+    if len(pages) > most_pages:
+        raise Refused("file_unsafe")
+    return map(text_of, pages), len(pages)
+
+
+def text_of(page: Any) -> str | None:
+    """The text of a page; None for one that is damaged: the others are still read."""
+    try:
+        return str(page.extract_text())
+    except Exception:  # noqa: BLE001  (whatever a damaged page makes the library raise)
+        return None
+
+
+def of_docx(data: bytes) -> Iterator[str]:
+    """The texts of its paragraphs and tables, in their order."""
+    check_parts(data)
+    from docx import Document
+
+    return blocks(Document(BytesIO(data)))
+
+
+def check_parts(data: bytes) -> None:
+    """Refuses an archive that unpacks to too much, is encrypted, or declares entities."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        parts = archive.infolist()
+        if len(parts) > _MOST_PARTS or sum(part.file_size for part in parts) > _MOST_UNPACKED:
+            raise Refused("file_unsafe")
+        if any(part.flag_bits & 1 for part in parts):
+            raise Refused("file_encrypted")
+        for part in parts:
+            if part.filename.casefold().endswith((".xml", ".rels")):
+                text = archive.read(part)
+                if any(word in text for word in _ENTITIES):
+                    raise Refused("file_unsafe")
+
+
+def blocks(container: Any) -> Iterator[str]:
+    """What stands in a document or a cell; merged cells are told once."""
+    for block in container.iter_inner_content():
+        if not hasattr(block, "rows"):
+            yield block.text
+            continue
+        for row in block.rows:
+            cells = {id(cell._tc): cell for cell in row.cells}
+            yield " | ".join(" ".join(blocks(cell)) for cell in cells.values())
+
+
+def gathered(parts: Iterable[str | None], most: int) -> tuple[str, bool]:
+    """The parts as lines up to `most` characters, and whether that is all."""
+    found: list[str] = []
+    size, lost = 0, 0
+    for part in parts:
+        lost += part is None
+        if part is None:
+            continue
+        found.append(part)
+        size += len(part) + 1
+        if size > most + 1:
+            return "\n".join(found)[:most], False
+    if lost and not found:
+        raise Refused("file_unreadable")
+    return "\n".join(found), not lost
+
+
+def read(kind: str, data: bytes, most: int, most_pages: int) -> dict[str, Any]:
+    """What is to be told of the document."""
+    parts, pages = of_pdf(data, most_pages) if kind == "pdf" else (of_docx(data), None)
+    text, complete = gathered(parts, most)
+    return {"text": text, "complete": complete, "pages": pages}
+
+
+def main() -> None:
+    """Reads what the arguments say."""
+    kind, most, most_pages, seconds, memory = sys.argv[1], *map(int, sys.argv[2:6])
+    logging.disable()
+    sys.setrecursionlimit(2_000)
+    data = sys.stdin.buffer.read()
+    confine(seconds, memory)
+    try:
+        told = read(kind, data, most, most_pages)
+    except Refused as refusal:
+        told = {"refused": str(refusal)}
+    except ModuleNotFoundError as error:
+        told = {"missing": error.name}
+    except Exception as error:  # noqa: BLE001  (whatever a damaged file makes the libraries raise)
+        told = {"refused": "file_unreadable", "cause": type(error).__name__}
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Another embedding model: what has vectors of a former one, or none, gets new ones, a few at a time."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.core import Core, owned
+from thoughtcycle.memory.index import BELIEVED, LONGEST, embedder
+from thoughtcycle.memory.model import STATUSES, MemoryRecord, Vector
+from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.versioning import Keys, search_keys, with_vectors
+
+_AT_ONCE = 64
+"""Memories that are embedded and written in one go."""
+
+
+@dataclass(frozen=True)
+class Outdated:
+    """What embedding anew would ask of the model."""
+
+    memories: int = 0
+    messages: int = 0
+    texts: int = 0
+    characters: int = 0
+
+
+@dataclass(frozen=True)
+class Reembedded:
+    """How far embedding anew has come."""
+
+    done: int
+    total: int
+    """Memories and messages, as counted at the beginning."""
+
+
+class Reembedding:
+    """Until it is done keywords serve, and vectors as far as there are some; hidden memories stay as is."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._clock = core.clock
+        self._embeddings = core.embeddings
+        self._model = core.model
+        self._storage = core.storage
+        self._talks = core.messages
+
+    async def outdated(self, user: str) -> Outdated:
+        """What of the user has no vectors of the present model, and what embedding it would cost.
+
+        Raises InputRefused('no_embeddings') when there is no model.
+        """
+        memories, texts = 0, list[str]()
+        async for records in self._stale(owned(user)):
+            memories += len(records)
+            texts += [key for record in records for key in _keys(record)]
+        async with self._talks.index(user) as index:
+            said = [text for _, text in index.pending.values()]
+        asked = texts + said
+        return Outdated(memories, len(said), len(asked), sum(len(text[:LONGEST]) for text in asked))
+
+    async def reembed(self, user: str) -> AsyncIterator[Reembedded]:
+        """Gives memories and messages vectors of the present model; tells after each step how far it is.
+
+        The old vectors of a memory go in the same transaction that brings its new ones, those of messages in
+        the end. Whoever breaks off, or is killed, has what was done so far: the next call goes on from there.
+        A text without direction gets no vector and counts again next time. Raises
+        InputRefused('no_embeddings'), ModelFailed when embeddings fail.
+        """
+        found = await self.outdated(user)
+        done, total = 0, found.memories + found.messages
+        async for records in self._stale(user):
+            await self._embed_anew(user, records)
+            done += len(records)
+            yield Reembedded(min(done, total), total)
+        while True:
+            async with self._talks.index(user) as index:
+                made = await self._talks.complete_some(user, index)
+            if not made:
+                break
+            done += made
+            yield Reembedded(min(done, total), total)
+        await self._storage.transcript.drop_message_vectors(user, keep=self._require_model())
+
+    async def _stale(self, user: str) -> AsyncIterator[list[MemoryRecord]]:
+        """The memories to be embedded, some at a time; what changes meanwhile is not met again."""
+        model = self._require_model()
+        newest = await self._storage.memories.journal(user, limit=1)
+        after, last = 0, newest[0].number if newest else 0
+        while after < last and (
+            page := await self._storage.memories.listing(user, STATUSES, after=after, limit=_AT_ONCE)
+        ):
+            after = page[-1].revision
+            stored = await self._storage.memories.vectors(user, [record.id for record in page])
+            if stale := [one for one in page if one.revision <= last and _stale(one, stored, model)]:
+                yield stale
+
+    async def _embed_anew(self, user: str, records: Sequence[MemoryRecord]) -> None:
+        model, ids = self._require_model(), [record.id for record in records]
+        texts = [key for record in records for key in _keys(record)]
+        data = embedder.packed(await embedder.embed(self._embeddings, texts))
+
+        async def plan() -> tuple[list[Write], None]:
+            stored = await self._storage.memories.vectors(user, ids)
+            known = Keys(model, data, {vector.id: vector for vector in stored})
+            writes = []
+            for record in await self._storage.memories.records(user, ids):
+                vectors = known.made(record)
+                if _stale(record, stored, model) and [one.id for one in vectors] != list(record.vector_ids):
+                    new = with_vectors(record, vectors)
+                    writes.append(Write(new, "reembed", self._clock(), before=record, vectors=vectors))
+            return writes, None
+
+        await self._core.change(user, plan)
+
+    def _require_model(self) -> str:
+        if self._model is None:
+            raise InputRefused("no_embeddings")
+        return self._model
+
+
+def _keys(record: MemoryRecord) -> tuple[str, ...]:
+    return search_keys(record)
+
+
+def _stale(record: MemoryRecord, stored: Sequence[Vector], model: str) -> bool:
+    """Whether a memory that can be found has search keys, yet no vectors or some of another model."""
+    models = {vector.model for vector in stored if vector.memory == record.id}
+    return record.status in BELIEVED and bool(_keys(record)) and models != {model}

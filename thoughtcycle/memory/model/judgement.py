@@ -1,0 +1,134 @@
+"""What one exchange is worth: its judgement with facts and preserved data, and its layer marks."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import chain
+from typing import Literal, TypeVar, get_args
+
+from pydantic import AwareDatetime, Field
+
+from thoughtcycle.memory.model.base import Frozen, Kind, Layer, Role
+
+ExchangeType = Literal["chat", "code", "decision"]
+CriticalKind = Literal["financial_goals", "configured_limits", "declared_preferences", "important_decisions"]
+CRITICAL: tuple[CriticalKind, ...] = get_args(CriticalKind)
+
+
+T = TypeVar("T")
+
+
+def _union(parts: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(chain.from_iterable(parts)))
+
+
+class Preserved(Frozen):
+    """A number or a date as it was said and, beside it, normalised (CM-3)."""
+
+    said: str
+    normalised: str
+    """A number in plain digits (`5000`, `12.5`), a day, week, month or year (`2026-12`) or a time of day
+    (`15:00`) in ISO 8601; telephone numbers, addresses and identifiers as they were said."""
+
+
+class PreservedData(Frozen):
+    """What no summary may lose (CM-3)."""
+
+    numerical_values: tuple[Preserved, ...] = ()
+    dates: tuple[Preserved, ...] = ()
+    decisions: tuple[str, ...] = ()
+    essential_context: tuple[str, ...] = ()
+
+    def merged(self, *others: "PreservedData") -> "PreservedData":
+        """What any of them holds, each thing once, in order."""
+        all_of = (self, *others)
+        return PreservedData(
+            numerical_values=_union(one.numerical_values for one in all_of),
+            dates=_union(one.dates for one in all_of),
+            decisions=_union(one.decisions for one in all_of),
+            essential_context=_union(one.essential_context for one in all_of),
+        )
+
+    def __bool__(self) -> bool:
+        return any((self.numerical_values, self.dates, self.decisions, self.essential_context))
+
+
+class CriticalDatum(Frozen):
+    """A goal, limit, preference or decision of the user, verbatim (CM-7)."""
+
+    kind: CriticalKind
+    text: str
+    """The clause as it was said, with its amounts and dates."""
+    cycle: str
+    at: AwareDatetime
+    values: tuple[str, ...] = ()
+    """Its numbers and dates, normalised."""
+    again: tuple[str, ...] = ()
+    """Other cycles that said it, in the same words or nearly so."""
+
+
+class FoundFact(Frozen):
+    """A fact of one exchange, before it is reconciled with what is known."""
+
+    content: str
+    kind: Kind | None = None
+    key: str | None = None
+    """Only rules know keys; None: whatever it meets is found by searching."""
+    weight: float = Field(default=1.0, ge=0.0, le=1.0)
+    bindings: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    type: str = "text"
+    """`code` is kept verbatim."""
+    words: str = ""
+    """The very words it rests on."""
+    speaker: Role = "user"
+    landmark: bool = False
+    """A landmark event or a decision: it becomes episodic."""
+    denies: bool = False
+    """It takes back what stands under `key`, or below it; where nothing does, nothing is kept of it."""
+    same_as: str | None = None
+    """Id of the memory that says it already, where the judge saw one."""
+    replaces: str | None = None
+    """Id of the memory that it makes a thing of the past, where the judge saw one."""
+
+
+class Mood(Frozen):
+    """How the user feels in one exchange, and about what (HM-4)."""
+
+    name: str
+    """Neutral where the word lists know it (`anxious`), else folded."""
+    topic: str = ""
+    """Slug of what causes it; empty when nothing is named."""
+    intensity: float = Field(default=0.7, ge=0.0, le=1.0)
+    at: AwareDatetime | None = None
+    """When it was said; None in a judgement, whose cycle knows."""
+
+
+class Judgement(Frozen):
+    """What an exchange is worth (SM-4); made once, immutable."""
+
+    importance: int = Field(ge=0, le=100)
+    """0 trivial, 1–30 temporary, 31–70 context, 71–100 critical."""
+    type: ExchangeType = "chat"
+    summary: str = ""
+    """One sentence, at most 50 words."""
+    facts: tuple[FoundFact, ...] = ()
+    preserved: PreservedData = PreservedData()
+    critical: tuple[CriticalDatum, ...] = ()
+    mood: Mood | None = None
+    by: Literal["rules", "model"] = "rules"
+    """Rules alone judge what the funnel dropped."""
+    unsaid: bool = False
+    """The user does not want it remembered (BY-10): nothing is made of it, nor is it shown unasked."""
+    pending: bool = False
+    """The summary could not be made in time (CM-8): the cycle is kept in full and judged again."""
+    failures: int = 0
+    """How often a model was asked in vain."""
+
+
+class LayerMark(Frozen):
+    """A layer in which a cycle is seen (LM-6)."""
+
+    layer: Layer
+    priority: float = Field(ge=1.0, le=10.0)
+    expires: datetime | None = None
+    tags: tuple[str, ...] = ()

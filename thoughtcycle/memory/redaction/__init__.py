@@ -1,0 +1,36 @@
+"""Finds the words of hidden and erased memories in texts, and takes them out."""
+
+from thoughtcycle.memory.redaction.chat_words import Verbatim, verbatim
+from thoughtcycle.memory.redaction.derived import legible_conversation, legible_profile, without_blanks
+from thoughtcycle.memory.redaction.documents import masked, suspects, unmasked
+from thoughtcycle.memory.redaction.fingerprint import Spared, Trace, common_words, trace
+from thoughtcycle.memory.redaction.redactor import NOTHING, Mask, listed, listed_history, source_spans, ties
+from thoughtcycle.memory.redaction.redactors import ERASING, Masks, out_of_sight
+from thoughtcycle.memory.redaction.tombstones import KEY_BYTES, buried, tombstone
+
+__all__ = [
+    "ERASING",
+    "KEY_BYTES",
+    "NOTHING",
+    "Mask",
+    "Masks",
+    "Spared",
+    "Trace",
+    "Verbatim",
+    "buried",
+    "common_words",
+    "legible_conversation",
+    "legible_profile",
+    "listed",
+    "listed_history",
+    "masked",
+    "out_of_sight",
+    "source_spans",
+    "suspects",
+    "ties",
+    "tombstone",
+    "trace",
+    "unmasked",
+    "verbatim",
+    "without_blanks",
+]

@@ -1,0 +1,105 @@
+"""The one place where a database driver's errors become errors that a person can read."""
+
+import errno
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from thoughtcycle.errors import (
+    StorageCorrupt,
+    StorageFailed,
+    StorageFull,
+    StorageLocked,
+    StorageUnavailable,
+    StorageUnusable,
+)
+
+if TYPE_CHECKING:
+    from pymongo.errors import PyMongoError
+
+Failure = Callable[..., StorageFailed]
+"""Makes the error of a failure, given the `place`."""
+_READONLY = partial(StorageUnusable, "storage_readonly")
+
+_SQLITE: dict[int, Failure] = {
+    sqlite3.SQLITE_BUSY: StorageLocked,
+    sqlite3.SQLITE_LOCKED: StorageLocked,
+    sqlite3.SQLITE_FULL: StorageFull,
+    sqlite3.SQLITE_READONLY: _READONLY,
+    sqlite3.SQLITE_PERM: _READONLY,
+    sqlite3.SQLITE_CORRUPT: StorageCorrupt,
+    sqlite3.SQLITE_NOTADB: StorageCorrupt,
+    sqlite3.SQLITE_CANTOPEN: partial(StorageUnusable, "storage_unopenable"),
+    sqlite3.SQLITE_IOERR: StorageUnavailable,
+}
+
+_SYSTEM: dict[int, Failure] = {
+    errno.ENOSPC: StorageFull,
+    errno.EDQUOT: StorageFull,
+    errno.EACCES: _READONLY,
+    errno.EPERM: _READONLY,
+    errno.EROFS: _READONLY,
+}
+
+_MONGO: dict[int, Failure] = {
+    13: _READONLY,  # Unauthorized: signed in, but this is not allowed
+    18: StorageUnavailable,  # AuthenticationFailed
+    8000: StorageUnavailable,  # AtlasError: a refused sign-in on Atlas
+    14031: StorageFull,  # OutOfDiskSpace
+    64: StorageUnavailable,  # WriteConcernFailed: too few members have the write
+    100: StorageUnavailable,  # UnsatisfiableWriteConcern
+}
+
+
+def sqlite_failure(error: sqlite3.Error) -> Failure | None:
+    """The failure that `error` is; None when it is a mistake in our own use of the database.
+
+    The low byte of SQLite's extended result code is the primary one (sqlite.org/rescode.html).
+    """
+    number = getattr(error, "sqlite_errorcode", None)
+    return None if number is None else _SQLITE.get(number & 0xFF)
+
+
+def mongo_failure(error: "PyMongoError") -> Failure | None:
+    """The failure that `error` is; None when it is a mistake in our own use of the database."""
+    from pymongo import errors as mongo
+
+    if isinstance(error, (mongo.ConnectionFailure, mongo.ConfigurationError)):
+        return StorageUnavailable
+    if isinstance(error, mongo.BulkWriteError):
+        parts = (*error.details.get("writeErrors", ()), *error.details.get("writeConcernErrors", ()))
+        return next((_MONGO[part["code"]] for part in parts if part["code"] in _MONGO), None)
+    if isinstance(error, mongo.OperationFailure):
+        return _MONGO.get(error.code or 0)
+    return None
+
+
+def _mongo_errors() -> "tuple[type[PyMongoError], ...]":
+    """What the driver raises; nothing where it was never imported, which takes a fifth of a second."""
+    loaded = sys.modules.get("pymongo.errors")
+    return () if loaded is None else (loaded.PyMongoError,)
+
+
+@contextmanager
+def translated(place: str) -> Iterator[None]:
+    """Raises StorageFailed, naming the database `place`, where a driver or the disk fails inside.
+
+    `place` is shown to people: a path, or an address without its password.
+    An error that only a bug can cause passes as it is.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        if (failure := sqlite_failure(error)) is None:
+            raise
+        raise failure(place=place) from error
+    except _mongo_errors() as error:
+        if (failure := mongo_failure(error)) is None:
+            raise
+        raise failure(place=place) from error
+    except OSError as error:
+        failure = _SYSTEM.get(error.errno or 0, StorageUnavailable)
+        raise failure(place=place) from error

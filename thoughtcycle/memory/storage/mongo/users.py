@@ -1,0 +1,180 @@
+"""Users in MongoDB."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+import bson
+from bson.raw_bson import RawBSONDocument
+from pymongo.errors import OperationFailure
+
+from thoughtcycle.memory.storage.base import Census, Pulse, Users
+from thoughtcycle.memory.storage.epochs import hashed
+from thoughtcycle.memory.storage.mongo.client import Database
+from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
+from thoughtcycle.memory.storage.mongo.epochs import forgotten
+from thoughtcycle.memory.storage.mongo.ledger import Ledger, find_in
+from thoughtcycle.memory.storage.mongo.memory_commit import MEMORIES, PROVISIONAL, sweep_memories
+from thoughtcycle.memory.storage.mongo.serialization import journal_record
+from thoughtcycle.memory.storage.mongo.transcript_commit import TRANSCRIPTS, sweep_cycles
+
+_STORED = {
+    "memories": "memoriesId",
+    "vectors": "memoriesId",
+    "journal": "space",
+    "conversations": "user_id",
+    "cycles": "user_id",
+    "message_vectors": "user_id",
+    "documents": "user_id",
+    "settings": "user_id",
+}
+"""Collection → the field that names the user, of what counts as a user's own documents."""
+OWNED = {
+    "accesses": "memoriesId",
+    "memories": "memoriesId",
+    "vectors": "memoriesId",
+    "journal": "space",
+    "cycles": "user_id",
+    "message_vectors": "user_id",
+    "conversations": "user_id",
+    "jobs": "user_id",
+    "documents": "user_id",
+    "settings": "user_id",
+    "tombstones": "user_id",
+    "erasure_keys": "_id",
+    "files": "user_id",
+    "channel_links": "user_id",
+    "link_codes": "user_id",
+    "spaces": "_id",
+    "transcripts": "_id",
+}
+"""Collection → the field that names the user."""
+_AT_ONCE = OWNED.keys() - {
+    *("memories", "vectors", "journal", "cycles", "message_vectors"),
+    *("spaces", "transcripts"),
+}
+"""What no commit may bring back."""
+_IDS = ("_id", "chat_id", "parent", "tip", "cycle", "memory", "current", "nosqlId", "thread_id")
+
+
+class MongoUsers(Users, Repository):
+    """Users in MongoDB."""
+
+    @reading
+    async def listing(self, db: Database) -> list[str]:
+        found: set[str] = set()
+        for collection, field in {**_STORED, "files": "user_id", "channel_links": "user_id"}.items():
+            found.update(await db[collection].distinct(field))
+        return sorted(found)
+
+    @reading
+    async def census(self, db: Database, user: str) -> Census:
+        await MEMORIES.settled(db, user)
+        await TRANSCRIPTS.settled(db, user)
+        shown = {"status": 1, "kind": 1}
+        query = {"memoriesId": user, "status": {"$ne": PROVISIONAL}}
+        kinds = Counter([(one["status"], one["kind"]) async for one in db.memories.find(query, shown)])
+        kept = {"user_id": user, "document": {"$ne": None}}
+        sheets = Counter([one["kind"] async for one in db.documents.find(kept, {"kind": 1})])
+        sheets["settings"] = await db.settings.count_documents({"_id": user})
+        sizes: dict[str, list[int]] = {}
+        options = bson.CodecOptions(document_class=RawBSONDocument)
+        for collection, field in _STORED.items():
+            raw = db.get_collection(collection).with_options(codec_options=options)
+            sizes[collection] = [len(one.raw) async for one in raw.find({field: user})]
+        whole = db.files.find({"user_id": user, "start": 0}, {"size": 1})
+        files = [one["size"] async for one in whole]
+        return Census(
+            memories=dict(kinds),
+            chats=len(sizes["conversations"]),
+            cycles=len(sizes["cycles"]),
+            changes=len(sizes["journal"]),
+            sheets={kind: count for kind, count in sheets.items() if count},
+            pending=await db.cycles.count_documents({"user_id": user, "formation": "pending"}),
+            bytes=sum(map(sum, sizes.values())) + sum(files),
+            database_bytes=await _database_bytes(db),
+        )
+
+    @reading
+    async def epoch(self, db: Database, user: str) -> int:
+        return (await forgotten(db, user)).epoch
+
+    @reading
+    async def forgotten(self, db: Database, user: str) -> datetime | None:
+        return (await forgotten(db, user)).at
+
+    @reading
+    async def pulse(self, db: Database, user: str) -> Pulse:
+        await MEMORIES.settled(db, user)
+        rows = db.journal.find({"space": user}).sort("number", -1).limit(1)
+        last = [journal_record(row) async for row in rows]
+        at = (await forgotten(db, user)).at
+        return Pulse(tuple((row.number, row.at, row.memory) for row in last), at)
+
+    @writing
+    async def forget(self, db: Database, user: str, at: datetime) -> Mapping[str, int]:
+        """First the epoch is over and the numbers go on behind the last ones, then the documents that decide
+        commits go, then all that was ever committed; who carries out a commit later takes it back.
+        """
+        counts: Counter[str] = Counter()
+        for collection, field in OWNED.items():
+            counts[collection] = await db[collection].count_documents({field: user})
+        over = {"$inc": {"epoch": 1}, "$set": {"at": at.isoformat()}}
+        await db.forgotten.update_one(
+            {"_id": hashed(user)}, {**over, "$max": {"spaces": 0, "transcripts": 0}}, upsert=True
+        )
+        ends = [await _ended(db, ledger, user) for ledger in (MEMORIES, TRANSCRIPTS)]
+        await sweep_memories(db, user, ends[0])
+        await sweep_cycles(db, user, ends[1])
+        for collection in _AT_ONCE:
+            await db[collection].delete_many({OWNED[collection]: user})
+        self._database.epochs.begin(user, (await forgotten(db, user)).epoch)
+        return {collection: count for collection, count in counts.items() if count}
+
+    @reading
+    async def traces(self, db: Database, user: str, ids: Collection[str]) -> Mapping[str, int]:
+        found: Counter[str] = Counter()
+        for name in await db.list_collection_names():
+            if name.startswith("system.") or name in ("forgotten", "schema_versions"):
+                continue
+            owner = OWNED.get(name)
+            found[name] += await db[name].count_documents({"owner": user})
+            if owner is not None:
+                found[name] += await db[name].count_documents({owner: user})
+            for field in _IDS if ids else ():
+                found[name] += len([1 async for _ in find_in(db[name], {}, field, ids, {"_id": 1})])
+        return {name: count for name, count in found.items() if count}
+
+    @reading
+    async def strangers(
+        self, db: Database, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]
+    ) -> bool:
+        places = (
+            (db.conversations, "user_id", "chat_id", chats),
+            (db.cycles, "user_id", "_id", cycles),
+            (db.memories, "memoriesId", "_id", memories),
+        )
+        for collection, owner, field, ids in places:
+            async for _ in find_in(collection, {owner: {"$ne": user}}, field, ids, {"_id": 1}):
+                return True
+        return False
+
+
+async def _database_bytes(db: Database) -> int | None:
+    try:
+        told = await db.command("dbStats")
+    except OperationFailure:
+        return None
+    size = told.get("totalSize", told.get("storageSize"))
+    return None if size is None else int(size)
+
+
+async def _ended(db: Database, ledger: Ledger, user: str) -> int:
+    """Removes the document of the user's commits; the number from which new ones go on."""
+    while True:
+        number = await ledger.settled(db, user)
+        base = {"$max": {ledger.collection: number + 1}}
+        await db.forgotten.update_one({"_id": hashed(user)}, base)
+        await db[ledger.collection].delete_one({"_id": user, "number": number, "busy": False})
+        if await db[ledger.collection].find_one({"_id": user}, {"_id": 1}) is None:
+            return number + 1

@@ -1,0 +1,76 @@
+"""Links of channel identities in SQLite."""
+
+import sqlite3
+from datetime import datetime
+
+from thoughtcycle.memory.model import ChannelLink
+from thoughtcycle.memory.storage.base import Channels
+from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
+
+
+class SqliteChannels(Channels, Repository):
+    """Links of channel identities in SQLite."""
+
+    @writing
+    def put_code(
+        self, db: sqlite3.Connection, user: str, digest: str, *, now: datetime, until: datetime
+    ) -> None:
+        self._database.check_epoch(db, user)
+        db.execute("DELETE FROM link_codes WHERE user = ? OR until <= ?", (user, now.timestamp()))
+        db.execute(
+            "INSERT INTO link_codes (digest, user, until) VALUES (?, ?, ?)", (digest, user, until.timestamp())
+        )
+
+    @writing
+    def take_code(self, db: sqlite3.Connection, digest: str, now: datetime) -> str | None:
+        row = db.execute("SELECT user, until FROM link_codes WHERE digest = ?", (digest,)).fetchone()
+        db.execute("DELETE FROM link_codes WHERE digest = ?", (digest,))
+        return str(row[0]) if row and row[1] > now.timestamp() else None
+
+    @writing
+    def count_try(
+        self, db: sqlite3.Connection, identity: str, now: datetime, until: datetime
+    ) -> tuple[int, datetime]:
+        db.execute("DELETE FROM link_tries WHERE until <= ?", (now.timestamp(),))
+        db.execute(
+            "INSERT INTO link_tries (identity, count, until) VALUES (?, 1, ?) "
+            "ON CONFLICT (identity) DO UPDATE SET count = count + 1",
+            (identity, until.timestamp()),
+        )
+        count, ends = db.execute(
+            "SELECT count, until FROM link_tries WHERE identity = ?", (identity,)
+        ).fetchone()
+        return int(count), datetime.fromtimestamp(ends, now.tzinfo)
+
+    @writing
+    def clear_tries(self, db: sqlite3.Connection, identity: str) -> None:
+        db.execute("DELETE FROM link_tries WHERE identity = ?", (identity,))
+
+    @writing
+    def put_link(self, db: sqlite3.Connection, link: ChannelLink) -> None:
+        self._database.check_epoch(db, link.user)
+        db.execute(
+            "INSERT OR REPLACE INTO channel_links (channel, sender, user, at) VALUES (?, ?, ?, ?)",
+            (link.channel, link.sender, link.user, link.at.isoformat()),
+        )
+
+    @reading
+    def link(self, db: sqlite3.Connection, channel: str, sender: str) -> ChannelLink | None:
+        return next(iter(_links(db, "channel = ? AND sender = ?", channel, sender)), None)
+
+    @reading
+    def links(self, db: sqlite3.Connection, user: str) -> list[ChannelLink]:
+        return _links(db, "user = ? ORDER BY channel, sender", user)
+
+    @writing
+    def drop_link(self, db: sqlite3.Connection, user: str, channel: str, sender: str) -> bool:
+        query = "DELETE FROM channel_links WHERE user = ? AND channel = ? AND sender = ?"
+        return bool(db.execute(query, (user, channel, sender)).rowcount)
+
+
+def _links(db: sqlite3.Connection, where: str, *values: str) -> list[ChannelLink]:
+    rows = db.execute(f"SELECT channel, sender, user, at FROM channel_links WHERE {where}", values)
+    return [
+        ChannelLink(channel=channel, sender=sender, user=user, at=datetime.fromisoformat(at))
+        for channel, sender, user, at in rows
+    ]

@@ -1,0 +1,228 @@
+"""A SQLite connection on one thread of its own: writes one by one, reads of the same moment together."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, nullcontext
+from datetime import datetime
+from functools import partial, wraps
+from pathlib import Path
+from types import CoroutineType, MethodType
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
+
+from thoughtcycle.errors import InputRefused, NotAllowed
+from thoughtcycle.memory.storage.epochs import Epochs
+from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.sqlite.private_file import make_private
+from thoughtcycle.memory.storage.sqlite.queries import forgotten
+from thoughtcycle.memory.storage.sqlite.schema import check_version, migrate
+from thoughtcycle.memory.storage.sqlite.wal import use_wal
+from thoughtcycle.memory.storage.sqlite.watch import Watch
+from thoughtcycle.memory.storage.sqlite.write_turn import Connection
+
+BUSY_SECONDS = 5.0
+"""How long a transaction waits for another process to finish its own."""
+
+_CACHE_KB = 32_000
+"""Pages that stay in memory: ids are random, so every save touches pages all over the file."""
+_CHECKPOINT_PAGES = 4_000
+"""Pages of 4 KB in the WAL before they are moved into the file: pages written again meanwhile move once."""
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+T = TypeVar("T")
+R = TypeVar("R", bound="Repository")
+Method: TypeAlias = "Callable[Concatenate[R, P], CoroutineType[Any, Any, T]]"
+"""What `async def` makes of a method of R."""
+
+Reading = tuple[Callable[[], Any], "asyncio.Future[Any]"]
+"""What is to be read, and who waits for it."""
+
+
+class SqliteDatabase:
+    """Takes an open connection that belongs to the one thread of `executor`. For one event loop."""
+
+    def __init__(
+        self, connection: Connection, watch: Watch, executor: ThreadPoolExecutor, place: str
+    ) -> None:
+        """`place` names the database in messages."""
+        self._connection = connection
+        self._executor = executor
+        self._place = place
+        self._reads: list[Reading] = []
+        self.watch = watch
+        """Belongs to the event loop's thread."""
+        self.epochs = Epochs()
+        """Those in which it began to write for users."""
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path, busy_seconds: float) -> AsyncIterator["SqliteDatabase"]:
+        """Opens the file, creates what is missing, and closes it on leaving."""
+        executor = ThreadPoolExecutor(1, thread_name_prefix="thoughtcycle-sqlite")
+        loop = asyncio.get_running_loop()
+        try:
+            connection = await loop.run_in_executor(executor, connect, path, busy_seconds)
+            try:
+                watch = await loop.run_in_executor(executor, Watch, path)
+                try:
+                    yield cls(connection, watch, executor, str(path))
+                finally:
+                    await asyncio.shield(loop.run_in_executor(executor, watch.close))
+            finally:
+                await asyncio.shield(loop.run_in_executor(executor, connection.close))
+        finally:
+            executor.shutdown(wait=False)
+
+    async def read(
+        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Reads. What is asked for in the same moment takes one way to the thread, which costs the most."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        self._reads.append((partial(work, self._connection, *args, **kwargs), answer))
+        if len(self._reads) == 1:
+            loop.call_soon(self._gathered)
+        return await answer
+
+    def _gathered(self) -> None:
+        reads, self._reads = self._reads, []
+        self._send(reads)
+
+    def _send(self, reads: Sequence[Reading]) -> None:
+        """Reads in one transaction."""
+
+        def work() -> list[Any]:
+            return [read() for read, _ in reads]
+
+        try:
+            done = asyncio.get_running_loop().run_in_executor(
+                self._executor, self._transaction, "DEFERRED", work
+            )
+        except RuntimeError as closed:  # there is no thread any more
+            for _, answer in reads:
+                answer.set_exception(closed)
+            return
+        done.add_done_callback(partial(self._answer, reads))
+
+    def _answer(self, reads: Sequence[Reading], done: "asyncio.Future[list[Any]]") -> None:
+        """Hands over what was read; where that failed, each is read by itself, and fails for itself."""
+        if done.cancelled():
+            for _, answer in reads:
+                answer.cancel()
+        elif (error := done.exception()) is not None and len(reads) > 1:
+            for one in reads:
+                self._send([one])
+        else:
+            found = done.result() if error is None else ()
+            for place, (_, answer) in enumerate(reads):
+                if answer.done():  # whoever asked was cancelled
+                    continue
+                if error is not None:
+                    answer.set_exception(error)
+                else:
+                    answer.set_result(found[place])
+
+    async def write(
+        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Writes in one transaction; it ends on its thread even when the caller is cancelled."""
+        return await self._run(
+            self._transaction, "IMMEDIATE", partial(work, self._connection, *args, **kwargs)
+        )
+
+    async def outside(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Does `work` outside a transaction."""
+
+        def translating() -> T:
+            with translated(self._place):
+                return work(self._connection)
+
+        return await self._run(translating)
+
+    async def _run(self, work: Callable[Q, T], *args: Q.args, **kwargs: Q.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, partial(work, *args, **kwargs))
+
+    def begin_epoch(self, db: sqlite3.Connection, user: str, at: datetime) -> None:
+        """To be called in a write with which something of the user's begins.
+
+        Raises NotAllowed('user_forgotten') where the user was forgotten at `at` or later.
+        """
+        left = forgotten(db, user)
+        if left.at is not None and at <= left.at:
+            raise NotAllowed("user_forgotten")
+        self.epochs.begin(user, left.epoch)
+
+    def check_epoch(self, db: sqlite3.Connection, user: str) -> None:
+        """To be called in a write that may belong to a time before the user was forgotten.
+
+        Raises NotAllowed('user_forgotten') then.
+        """
+        self.epochs.check(user, forgotten(db, user).epoch)
+
+    def _transaction(self, mode: str, work: Callable[[], T]) -> T:
+        with translated(self._place), self._connection.turn() if mode == "IMMEDIATE" else nullcontext():
+            try:
+                self._connection.execute(f"BEGIN {mode}")
+                result = work()
+                self._connection.execute("COMMIT")
+            except UnicodeEncodeError as error:
+                raise InputRefused("text_not_unicode") from error
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            return result
+
+
+class Repository:
+    """A part of the storage whose methods are transactions: see `reading` and `writing`."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+
+def reading(
+    work: Callable[Concatenate[R, sqlite3.Connection, P], T],
+) -> "Method[R, P, T]":
+    """Makes a method of a function of the connection, which only reads; it runs on the database's thread."""
+
+    @wraps(work)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.read(MethodType(work, self), *args, **kwargs)
+
+    return cast("Method[R, P, T]", method)
+
+
+def writing(
+    work: Callable[Concatenate[R, sqlite3.Connection, P], T],
+) -> "Method[R, P, T]":
+    """As `reading`, of a function that writes: all that it does is one transaction."""
+
+    @wraps(work)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.write(MethodType(work, self), *args, **kwargs)
+
+    return cast("Method[R, P, T]", method)
+
+
+def connect(path: Path, busy_seconds: float) -> Connection:
+    """An open connection with the tables in place."""
+    with translated(str(path)):
+        make_private(path)
+        connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, factory=Connection)
+        try:
+            check_version(connection, str(path))
+            use_wal(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+            # What was erased must not stay readable in the file.
+            connection.execute("PRAGMA secure_delete = ON")
+            migrate(connection, str(path))
+        except BaseException:
+            connection.close()
+            raise
+        return connection

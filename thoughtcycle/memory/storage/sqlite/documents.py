@@ -1,0 +1,178 @@
+"""Documents with their entries, and settings, in SQLite."""
+
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from thoughtcycle.memory.storage.base import (
+    SETTINGS,
+    DocumentKind,
+    DocumentName,
+    Documents,
+    Entries,
+    StoredDocument,
+    as_document,
+    stored_time,
+)
+from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
+
+_FIELDS = "number, user, kind, id, revision, updated, document"
+_NAMED = "user = ? AND kind = ? AND id = ?"  # row values use no index
+_CHUNK = 200
+_OWNED = "EXISTS (SELECT 1 FROM conversations WHERE id = ? AND user = ?)"
+
+
+class SqliteDocuments(Documents, Repository):
+    """Documents with their entries, and settings, in SQLite."""
+
+    @reading
+    def find(
+        self,
+        db: sqlite3.Connection,
+        user: str,
+        names: Sequence[DocumentName],
+        *,
+        parts: Collection[str] | None = None,
+    ) -> list[StoredDocument]:
+        found: list[StoredDocument] = []
+        one = f"SELECT {_FIELDS} FROM documents WHERE {_NAMED}"
+        for start in range(0, len(names), _CHUNK):
+            some = names[start : start + _CHUNK]
+            query = " UNION ALL ".join([one] * len(some))
+            values = [value for name in some for value in (user, *name)]
+            found += [_document(db, row, parts) for row in db.execute(query, values)]
+        return found
+
+    @writing
+    def put(
+        self,
+        db: sqlite3.Connection,
+        user: str,
+        name: DocumentName,
+        document: str,
+        *,
+        before: int,
+        at: datetime,
+        entries: Entries | None = None,
+    ) -> bool:
+        self._database.check_epoch(db, user)
+        if not _put(db, user, name, document, before, at):
+            return False
+        if entries:
+            ((number,),) = db.execute(f"SELECT number FROM documents WHERE {_NAMED}", (user, *name))
+            for part, rows in entries.items():
+                _put_part(db, number, part, rows)
+        return True
+
+    @writing
+    def drop(self, db: sqlite3.Connection, user: str, name: DocumentName, *, at: datetime) -> None:
+        """What stands in the place of another's, moved there by hand, goes."""
+        self._database.check_epoch(db, user)
+        kind, id = name
+        if kind == "conversation":
+            there = "kind = ? AND id = ? AND user = ?"
+            other = "EXISTS (SELECT 1 FROM conversations WHERE id = ? AND user <> ?)"
+            moved = f"DELETE FROM documents WHERE {there} AND {other}"
+            if db.execute(moved, (*name, user, id, user)).rowcount:
+                return
+        _clear_place(db, user, name)
+        db.execute(
+            "INSERT INTO documents (revision, updated, user, kind, id) VALUES (1, ?, ?, ?, ?) "
+            "ON CONFLICT (user, kind, id) DO UPDATE SET "
+            "revision = CASE WHEN typeof(revision) = 'integer' AND revision > 0 "
+            "THEN revision + 1 ELSE 1 END, updated = excluded.updated, document = NULL "
+            "ON CONFLICT DO NOTHING",  # another's document of a chat that is nobody's
+            (stored_time(at), user, *name),
+        )
+        number = f"SELECT number FROM documents WHERE {_NAMED}"
+        db.execute(f"DELETE FROM conversation_entries WHERE conversation = ({number})", (user, *name))
+
+    @reading
+    def page(
+        self, db: sqlite3.Connection, user: str, kind: DocumentKind, *, limit: int, offset: int
+    ) -> list[StoredDocument]:
+        query = (
+            f"SELECT {_FIELDS} FROM documents WHERE user = ? AND kind = ? AND document IS NOT NULL "
+            "ORDER BY updated DESC, id DESC LIMIT ? OFFSET ?"
+        )
+        return [_document(db, row, None) for row in db.execute(query, (user, kind, limit, offset))]
+
+    @reading
+    def settings(self, db: sqlite3.Connection, user: str) -> Mapping[str, Any] | None:
+        return _settings(db, user)
+
+    @writing
+    def change_settings(
+        self, db: sqlite3.Connection, user: str, fields: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        self._database.check_epoch(db, user)
+        db.execute("INSERT OR IGNORE INTO settings (user) VALUES (?)", (user,))
+        names = [name for name in SETTINGS if name in fields]
+        number = "CASE WHEN typeof(revision) = 'integer' THEN revision + 1 ELSE 1 END"
+        changes = ", ".join([f"revision = {number}", *(f"{name} = ?" for name in names)])
+        db.execute(f"UPDATE settings SET {changes} WHERE user = ?", (*(fields[name] for name in names), user))
+        return _settings(db, user) or {}
+
+
+def _put(
+    db: sqlite3.Connection, user: str, name: DocumentName, document: str, before: int, at: datetime
+) -> bool:
+    values = (before + 1, stored_time(at), document, user, *name)
+    if before:
+        query = (
+            f"UPDATE documents SET revision = ?, updated = ?, document = ? WHERE {_NAMED} AND revision = ?"
+        )
+        return bool(db.execute(query, (*values, before)).rowcount)
+    _clear_place(db, user, name)
+    query = (
+        "INSERT OR IGNORE INTO documents (revision, updated, document, user, kind, id) "
+        "VALUES (?, ?, ?, ?, ?, ?)"
+    )
+    return bool(db.execute(query, values).rowcount)
+
+
+def _put_part(db: sqlite3.Connection, number: int, part: str, entries: Sequence[str]) -> None:
+    """Writes what is not there as it is, and deletes what comes behind."""
+    key = (number, part)
+    query = "SELECT place, document FROM conversation_entries WHERE conversation = ? AND part = ?"
+    stored = dict(db.execute(query, key).fetchall())
+    db.executemany(
+        "INSERT OR REPLACE INTO conversation_entries VALUES (?, ?, ?, ?)",
+        [(*key, place, text) for place, text in enumerate(entries) if stored.get(place) != text],
+    )
+    if len(stored) > len(entries):
+        behind = "conversation = ? AND part = ? AND place >= ?"
+        db.execute(f"DELETE FROM conversation_entries WHERE {behind}", (*key, len(entries)))
+
+
+def _clear_place(db: sqlite3.Connection, user: str, name: DocumentName) -> None:
+    """What stands, moved there by hand, in the place of the document of a chat of the user's goes."""
+    kind, id = name
+    if kind == "conversation":
+        db.execute(
+            f"DELETE FROM documents WHERE kind = ? AND id = ? AND user <> ? AND {_OWNED}",
+            (*name, user, id, user),
+        )
+
+
+def _settings(db: sqlite3.Connection, user: str) -> dict[str, Any] | None:
+    row = db.execute(f"SELECT {', '.join(SETTINGS)} FROM settings WHERE user = ?", (user,)).fetchone()
+    return dict(zip(SETTINGS, row, strict=True)) if row is not None else None
+
+
+def _document(
+    db: sqlite3.Connection,
+    row: tuple[int, str, DocumentKind, str, Any, Any, Any],
+    parts: Collection[str] | None,
+) -> StoredDocument:
+    """The document of a row, with its entries of these parts."""
+    number, user, kind, id, *stored = row
+    some = "" if parts is None else f" AND part IN ({', '.join('?' * len(parts))})"
+    query = (
+        f"SELECT part, document FROM conversation_entries WHERE conversation = ?{some} ORDER BY part, place"
+    )
+    entries: dict[str, list[Any]] = {}
+    for part, text in db.execute(query, (number, *(parts or ()))) if kind == "conversation" else ():
+        entries.setdefault(part, []).append(text)
+    return as_document(user, (kind, id), stored, entries, parts is not None)

@@ -1,0 +1,190 @@
+"""Users in SQLite."""
+
+import json
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from thoughtcycle.memory.storage.base import Census, Pulse, Users
+from thoughtcycle.memory.storage.epochs import hashed
+from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
+from thoughtcycle.memory.storage.sqlite.queries import forgotten, where_in
+
+_BYTES = (
+    "SELECT sum(length(CAST(document AS BLOB))) FROM memories WHERE space = ?",
+    "SELECT sum(length(CAST(text AS BLOB)) + length(data)) FROM vectors WHERE space = ?",
+    "SELECT sum(length(CAST(before AS BLOB))) FROM journal WHERE space = ?",
+    "SELECT sum(length(CAST(document AS BLOB))) FROM cycles WHERE user = ?",
+    "SELECT sum(length(CAST(document AS BLOB))) FROM documents WHERE user = ?",
+    "SELECT sum(length(CAST(entry.document AS BLOB))) FROM conversation_entries AS entry "
+    "JOIN documents ON number = conversation WHERE user = ?",
+    "SELECT sum(length(data)) FROM files WHERE user = ?",
+    "SELECT sum(length(data)) FROM message_vectors JOIN cycles ON cycles.id = cycle WHERE user = ?",
+)
+OWNED = {
+    "accesses": "space",
+    "vectors": "space",
+    "memories": "space",
+    "journal": "space",
+    "cycles": "user",
+    "conversations": "user",
+    "jobs": "user",
+    "documents": "user",
+    "settings": "user",
+    "tombstones": "user",
+    "erasure_keys": "user",
+    "files": "user",
+    "channel_links": "user",
+    "link_codes": "user",
+}
+"""Table → column that names the user, children first.
+
+`message_vectors` go with cycles, `conversation_entries` with documents.
+"""
+_USERS = {"user", "space", "owner"}
+_IDS = {"id", "chat", "parent", "tip", "cycle", "memory", "current", "nosqlId", "thread_id"}
+_DOCUMENTS = {"document", "before"}
+
+
+class SqliteUsers(Users, Repository):
+    """Users in SQLite."""
+
+    @reading
+    def listing(self, db: sqlite3.Connection) -> list[str]:
+        parts: tuple[str, ...] = (
+            "space FROM memories",
+            "space FROM vectors",
+            "space FROM journal",
+            "user FROM conversations",
+        )
+        parts += (
+            "user FROM cycles",
+            "user FROM documents",
+            "user FROM settings",
+            "user FROM files",
+            "user FROM channel_links",
+        )
+        rows = db.execute(" UNION ".join(f"SELECT {part}" for part in parts))
+        return sorted(row[0] for row in rows)
+
+    @reading
+    def census(self, db: sqlite3.Connection, user: str) -> Census:
+
+        def count(query: str) -> int:
+            return int(db.execute(query, (user,)).fetchone()[0] or 0)
+
+        kind = "json_extract(document, '$.kind')"
+        query = f"SELECT status, {kind}, count(*) FROM memories WHERE space = ? GROUP BY 1, 2"
+        kinds = db.execute(query, (user,))
+        sheets = (
+            "SELECT kind, count(*) FROM documents WHERE user = ?1 AND document IS NOT NULL GROUP BY kind "
+            "UNION ALL SELECT 'settings', 1 FROM settings WHERE user = ?1"
+        )
+        pages = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")]
+        return Census(
+            memories={(status, kind): number for status, kind, number in kinds},
+            chats=count("SELECT count(*) FROM conversations WHERE user = ?"),
+            cycles=count("SELECT count(*) FROM cycles WHERE user = ?"),
+            changes=count("SELECT count(*) FROM journal WHERE space = ?"),
+            sheets=dict(db.execute(sheets, (user,)).fetchall()),
+            pending=count("SELECT count(*) FROM cycles WHERE user = ? AND pending IS NOT NULL"),
+            bytes=sum(map(count, _BYTES)),
+            database_bytes=pages[0] * pages[1],
+        )
+
+    @reading
+    def epoch(self, db: sqlite3.Connection, user: str) -> int:
+        return forgotten(db, user).epoch
+
+    @reading
+    def forgotten(self, db: sqlite3.Connection, user: str) -> datetime | None:
+        return forgotten(db, user).at
+
+    @reading
+    def pulse(self, db: sqlite3.Connection, user: str) -> Pulse:
+        query = "SELECT number, at, memory FROM journal WHERE space = ? ORDER BY number DESC LIMIT 1"
+        rows = db.execute(query, (user,)).fetchall()
+        last = tuple((number, datetime.fromisoformat(at), memory) for number, at, memory in rows)
+        return Pulse(last, forgotten(db, user).at)
+
+    async def forget(self, user: str, at: datetime) -> Mapping[str, int]:
+        counts = await self._delete(user, at)
+        self._database.epochs.begin(user, await self.epoch(user))
+        return counts
+
+    @writing
+    def _delete(self, db: sqlite3.Connection, user: str, at: datetime) -> Mapping[str, int]:
+        last = {
+            "journal": "SELECT max(number) FROM journal WHERE space = ?",
+            "cycles": "SELECT max(number) FROM cycles WHERE user = ?",
+        }
+        numbers = {
+            name: int(db.execute(query, (user,)).fetchone()[0] or 0) + 1 for name, query in last.items()
+        }
+        counts = {"message_vectors": _of_cycles(db, user)}
+        there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        for table, column in OWNED.items():
+            if table in there:
+                counts[table] = db.execute(f"DELETE FROM {table} WHERE {column} = ?", (user,)).rowcount
+        db.execute(
+            "INSERT INTO forgotten (user, epoch, journal, cycles, at) VALUES (?, 1, ?, ?, ?) "
+            "ON CONFLICT (user) DO UPDATE SET epoch = epoch + 1, at = excluded.at, "
+            "journal = max(journal, excluded.journal), cycles = max(cycles, excluded.cycles)",
+            (hashed(user), numbers["journal"], numbers["cycles"], at.isoformat()),
+        )
+        return {table: count for table, count in counts.items() if count}
+
+    @reading
+    def traces(self, db: sqlite3.Connection, user: str, ids: Collection[str]) -> Mapping[str, int]:
+        wanted = frozenset(ids)
+        names = [f'"{name}":{text}' for name in ("user", "space", "memoriesId") for text in _quoted(user)]
+
+        def told(text: object) -> bool:
+            return isinstance(text, str) and any(name in text for name in names)
+
+        db.create_function("is_user", 1, lambda value: value == user)
+        db.create_function("is_id", 1, lambda value: value in wanted)
+        db.create_function("tells", 1, told)
+        found = {}
+        tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+        for (table,) in tables.fetchall():
+            columns = {row[1] for row in db.execute(f'PRAGMA table_info("{table}")')}
+            tests = [f'is_user("{column}")' for column in columns & _USERS]
+            tests += [f'is_id("{column}")' for column in columns & _IDS] if wanted else []
+            tests += [f'tells("{column}")' for column in columns & _DOCUMENTS]
+            if tests:
+                query = f'SELECT count(*) FROM "{table}" WHERE {" OR ".join(tests)}'
+                found[table] = int(db.execute(query).fetchone()[0])
+        return {table: count for table, count in found.items() if count}
+
+    @reading
+    def strangers(
+        self,
+        db: sqlite3.Connection,
+        user: str,
+        *,
+        chats: Sequence[str],
+        cycles: Sequence[str],
+        memories: Sequence[str],
+    ) -> bool:
+        places = (
+            ("conversations", "user", chats),
+            ("cycles", "user", cycles),
+            ("memories", "space", memories),
+        )
+        return any(
+            True
+            for table, owner, ids in places
+            for _ in where_in(
+                db, f"SELECT 1 FROM {table} WHERE +{owner} != ? AND id", ids, user, more="LIMIT 1"
+            )
+        )
+
+
+def _of_cycles(db: sqlite3.Connection, user: str) -> int:
+    query = "DELETE FROM message_vectors WHERE cycle IN (SELECT id FROM cycles WHERE user = ?)"
+    return db.execute(query, (user,)).rowcount
+
+
+def _quoted(user: str) -> set[str]:
+    return {json.dumps(user), json.dumps(user, ensure_ascii=False)}

@@ -1,0 +1,125 @@
+"""Backup and restore of a whole database file, while others use it."""
+
+import asyncio
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from thoughtcycle.errors import InputRefused, StorageCorrupt
+from thoughtcycle.memory.storage.failures import sqlite_failure, translated
+from thoughtcycle.memory.storage.sqlite.private_file import make_private
+from thoughtcycle.memory.storage.sqlite.schema import check_version
+from thoughtcycle.memory.storage.sqlite.wal import use_wal
+from thoughtcycle.memory.storage.url import parse_url
+
+_BUSY_SECONDS = 30.0
+_TABLES = ("memories", "conversations", "cycles", "checkpoints")
+
+
+async def backup(url: str, file: Path, *, replace: bool = False) -> int:
+    """Writes the database of `url` as it is at one moment to `file`; its size in bytes.
+
+    Writers go on meanwhile. `file` must be new unless `replace`, else InputRefused('file_exists'), and
+    writable, else InputRefused('file_unwritable'). Raises InputRefused('backup_mongodb') for MongoDB, which
+    has tools of its own, InputRefused('backup_missing') when there is no database yet, and StorageFailed.
+    """
+    return await asyncio.to_thread(_backup, _path(url), file, replace)
+
+
+async def restore(url: str, file: Path, *, replace: bool) -> None:
+    """Puts the backup `file` in the place of the database of `url`, all or nothing.
+
+    The backup is checked first: StorageFailed says that it is damaged, of another program or of a newer
+    version. A database that holds anything is only overwritten with `replace`, else
+    InputRefused('restore_over'); one that is too damaged to be read is kept beside it as `.damaged`.
+    Raises as `backup` too.
+    """
+    await asyncio.to_thread(_restore, _path(url), file, replace)
+
+
+def _path(url: str) -> Path:
+    database = parse_url(url)
+    if database.path is None:
+        raise InputRefused("backup_mongodb")
+    return database.path
+
+
+def _backup(path: Path, file: Path, replace: bool) -> int:
+    if file.exists() and not replace:
+        raise InputRefused("file_exists", path=repr(str(file)))
+    if not path.exists():
+        raise InputRefused("backup_missing", path=repr(str(path)))
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        part.touch(mode=0o600)
+    except OSError as error:
+        raise InputRefused("file_unwritable", path=repr(str(file)), cause=error) from error
+    try:
+        with translated(str(path)), closing(_open(path)) as source, translated(str(file)):
+            with closing(sqlite3.connect(part)) as copy:
+                source.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # one file, without companions
+            part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    return file.stat().st_size
+
+
+def _restore(path: Path, file: Path, replace: bool) -> None:
+    if not file.is_file():
+        raise InputRefused("backup_missing", path=repr(str(file)))
+    with translated(str(file)), closing(_open(file)) as source:
+        _check(source, str(file))
+        with translated(str(path)):
+            if not replace and _holds_anything(path):
+                raise InputRefused("restore_over", path=repr(str(path)))
+            _make_way(path)
+            make_private(path)
+            with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)) as target:
+                target.execute("PRAGMA secure_delete = ON")
+                use_wal(target)
+                # SQLite makes it one transaction: other connections see the former content or the new.
+                source.backup(target)
+                target.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """For reading only; a database in use has companions that must be read along."""
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+
+
+def _check(source: sqlite3.Connection, place: str) -> None:
+    """Raises StorageFailed unless `source` is a whole database of ours, of a version that we know."""
+    if not check_version(source, place) or source.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+        raise StorageCorrupt(place)
+
+
+def _holds_anything(path: Path) -> bool:
+    """Whether the file has rows of anybody; one that cannot be read does, as far as we know."""
+    if not path.exists():
+        return False
+    with closing(_open(path)) as target:
+        try:
+            tables = {row[0] for row in target.execute("SELECT name FROM sqlite_master")}
+            rows = (f"SELECT EXISTS (SELECT 1 FROM {table})" for table in _TABLES if table in tables)
+            return any(target.execute(query).fetchone()[0] for query in rows)
+        except sqlite3.DatabaseError:
+            return True
+
+
+def _make_way(path: Path) -> None:
+    """Puts a file aside that SQLite cannot read, with its companions; any other is overwritten in place."""
+    if not path.exists():
+        return
+    try:
+        with closing(_open(path)) as target:
+            target.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        if sqlite_failure(error) is not StorageCorrupt:
+            raise
+        for companion in ("", "-wal", "-shm"):
+            damaged = path.with_name(path.name + companion)
+            if damaged.exists():
+                damaged.replace(path.with_name(f"{path.name}.damaged{companion}"))

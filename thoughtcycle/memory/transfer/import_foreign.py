@@ -1,0 +1,210 @@
+"""Conversations of other assistants' export files as chats of ours: ChatGPT's and Claude's (pure).
+
+Neither format is published by its maker: this follows what such files hold, as those know who convert them
+(convoviz, chatgpt-export-parser, polylogue, Cherry Studio, osaurus), and leaves out what it does not know.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+Source = Literal["chatgpt", "claude"]
+
+_LATEST = 4_102_444_800.0
+"""1 January 2100, in seconds: a later time is none."""
+_START = datetime(1970, 1, 1, tzinfo=UTC)
+_SHOWN = ("text", "multimodal_text")
+"""Types of ChatGPT's contents that a person reads; thoughts, code for tools and their results are not."""
+_SAID_IN = ("text", "audio_transcription")
+"""Types of the parts of such a content that are words; the others point to pictures, sounds, films."""
+_LOUD = (None, "final")
+"""Channels of ChatGPT's messages that are the answer; `analysis` and `commentary` come before it."""
+_CITATION = re.compile("\ue200[^\ue201]*\ue201|\u3010[^\u3010\u3011]*\u2020[^\u3010\u3011]*\u3011")
+"""Marks in ChatGPT's texts that stand for links which the file holds elsewhere."""
+_UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
+"""What Claude's flat texts say where a tool was used."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What the user said and what was answered; either may be empty."""
+
+    said: str
+    replied: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class ForeignChat:
+    """A conversation that took place elsewhere."""
+
+    source: Source
+    id: str
+    title: str | None
+    created: datetime
+    exchanges: tuple[Exchange, ...]
+
+
+@dataclass(frozen=True)
+class _Said:
+    user: bool
+    text: str
+    at: datetime | None
+
+
+def chat_of(conversation: Mapping[str, Any]) -> ForeignChat:
+    """The chat of one element of conversations.json; raises ValueError where it is neither's."""
+    try:
+        if isinstance(conversation.get("mapping"), dict):
+            return _chatgpt(conversation)
+        if isinstance(conversation.get("chat_messages"), list):
+            return _claude(conversation)
+    except (TypeError, AttributeError, KeyError) as error:
+        raise ValueError("a conversation of another form") from error
+    raise ValueError("neither a conversation of ChatGPT nor of Claude")
+
+
+def _chatgpt(conversation: Mapping[str, Any]) -> ForeignChat:
+    created = _time(conversation.get("create_time")) or _START
+    return ForeignChat(
+        source="chatgpt",
+        id=_id(conversation.get("conversation_id") or conversation.get("id")),
+        title=_title(conversation.get("title")),
+        created=created,
+        exchanges=_exchanges(_visible(conversation), created),
+    )
+
+
+def _visible(conversation: Mapping[str, Any]) -> Iterator[_Said]:
+    """What a person sees on the branch that was last open."""
+    mapping = conversation["mapping"]
+    way, at = [], conversation.get("current_node")
+    if at not in mapping:
+        at = _last(mapping)
+    seen: set[str] = set()
+    while at is not None and at in mapping and at not in seen:
+        seen.add(at)
+        way.append(mapping[at].get("message") or {})
+        at = mapping[at].get("parent")
+    for message in reversed(way):
+        role = (message.get("author") or {}).get("role")
+        hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
+        content = message.get("content") or {}
+        if role not in ("user", "assistant") or hidden or message.get("weight") == 0:
+            continue
+        if message.get("recipient") not in (None, "all") or message.get("channel") not in _LOUD:
+            continue
+        if content.get("content_type") in _SHOWN:
+            text = "\n\n".join(filter(None, map(_part, content.get("parts") or ())))
+            yield _Said(role == "user", text, _time(message.get("create_time")))
+
+
+def _last(mapping: Mapping[str, Any]) -> str | None:
+    """The node whose message is the newest."""
+    times = [
+        (_time((node.get("message") or {}).get("create_time")) or _START, id) for id, node in mapping.items()
+    ]
+    return max(times)[1] if times else None
+
+
+def _part(part: Any) -> str:
+    """A text, or what was understood of speech; pictures and files are left out."""
+    if isinstance(part, dict):
+        part = part.get("text") if part.get("content_type") in _SAID_IN else ""
+    return _CITATION.sub("", part).strip() if isinstance(part, str) else ""
+
+
+def _claude(conversation: Mapping[str, Any]) -> ForeignChat:
+    created = _time(conversation.get("created_at")) or _START
+    said = [
+        _Said(message.get("sender") == "human", _claude_text(message), _time(message.get("created_at")))
+        for message in _branch(conversation)
+        if message.get("sender") in ("human", "assistant")
+    ]
+    return ForeignChat(
+        source="claude",
+        id=_id(conversation.get("uuid")),
+        title=_title(conversation.get("name")),
+        created=created,
+        exchanges=_exchanges(said, created),
+    )
+
+
+def _branch(conversation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages of the branch that was last open; of older files, which tell no branches, all.
+
+    The list holds also what was edited away or answered anew. Files made by the vendor do not name the
+    branch's end: it is the newest message that nothing follows.
+    """
+    messages = conversation["chat_messages"]
+    known = {message["uuid"]: message for message in messages if message.get("uuid")}
+    parents = {message.get("parent_message_uuid") for message in messages} & known.keys()
+    if not parents:
+        return list(messages)
+    at: Any = conversation.get("current_leaf_message_uuid")
+    if at not in known:
+        ends = [id for id in reversed(known) if id not in parents]
+        at = max(ends, key=lambda id: _time(known[id].get("created_at")) or _START, default="")
+    way: dict[str, Mapping[str, Any]] = {}
+    while at in known and at not in way:
+        way[at] = known[at]
+        at = known[at].get("parent_message_uuid")
+    return [*way.values()][::-1]
+
+
+def _claude_text(message: Mapping[str, Any]) -> str:
+    """The texts of a message, and those of files that were attached to it or long pasted texts.
+
+    The flat `text` of a message holds its thoughts too; it counts only where there are no blocks.
+    """
+    blocks = [block for block in message.get("content") or () if isinstance(block, dict)]
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+    if not blocks:
+        texts = [_UNSUPPORTED.sub("", message.get("text") or "")]
+    texts += [file.get("extracted_content") for file in message.get("attachments") or ()]
+    return "\n\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
+
+
+def _exchanges(said: Iterable[_Said], created: datetime) -> tuple[Exchange, ...]:
+    """Pairs of what the user said and what was answered; several in a row are one."""
+    pairs: list[tuple[list[str], list[str], datetime]] = []
+    now = created
+    for one in said:
+        now = one.at or now
+        if not one.text:
+            continue
+        if not pairs or (one.user and pairs[-1][1]):
+            pairs.append(([], [], now))
+        user, reply, _ = pairs[-1]
+        (user if one.user else reply).append(_unicode(one.text))
+    return tuple(Exchange("\n\n".join(user), "\n\n".join(reply), at) for user, reply, at in pairs)
+
+
+def _id(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("a conversation without an id")
+    return _unicode(value)
+
+
+def _title(value: Any) -> str | None:
+    return _unicode(value.strip())[:200] or None if isinstance(value, str) else None
+
+
+def _time(value: Any) -> datetime | None:
+    """Seconds since 1970, or ISO 8601; None where it is neither."""
+    if isinstance(value, str):
+        try:
+            at = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < _LATEST:
+        return None
+    return datetime.fromtimestamp(value, UTC)
+
+
+def _unicode(text: str) -> str:
+    """`text` without halves of characters and U+0000, which some files hold."""
+    return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,79 @@
+"""Import: our own export, or the conversations of ChatGPT and Claude, each once however often it is read."""
+
+import asyncio
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from thoughtcycle.memory.core import Core, owned
+from thoughtcycle.memory.model import named_id
+from thoughtcycle.memory.transcript import Transcript
+from thoughtcycle.memory.transfer.import_file import chats, kind_of
+from thoughtcycle.memory.transfer.import_foreign import ForeignChat
+from thoughtcycle.memory.transfer.import_own import Imported, OwnImport, Progress
+
+_AT_ONCE = 20
+
+
+class Import:
+    """Takes in files."""
+
+    def __init__(self, core: Core, transcript: Transcript, own_import: OwnImport) -> None:
+        self._core = core
+        self._transcript, self._own_import = transcript, own_import
+        self._clock = core.clock
+        self._storage = core.storage
+
+    async def import_file(
+        self, user: str, path: Path, *, progress: Progress = lambda done, total: None
+    ) -> Imported:
+        """Adds what the file at `path` holds to what is kept of `user`; what is there already stays as it is.
+
+        The file is `export`'s (docs/export.md), or conversations.json of ChatGPT or Claude, or the zip that
+        holds it; these become chats whose cycles are still to be learned from, unless the user has paused.
+        It is read twice, first to see that it is whole; when an import was cut off, the same call goes on.
+        Where ids of an export are another user's, or the export is, the user gets ids of their own. Before
+        anything is written it raises InputRefused: 'import_unreadable', 'import_unknown', 'import_damaged',
+        'import_version'.
+        """
+        owned(user)
+        if await asyncio.to_thread(kind_of, path) == "own":
+            return await self._own_import.import_own(user, path, progress)
+        return await self._import_foreign(user, path, progress)
+
+    async def _import_foreign(self, user: str, path: Path, progress: Progress) -> Imported:
+        total = await asyncio.to_thread(lambda: sum(1 for _ in chats(path)))
+        done, seen, formation = Imported(), 0, await self._transcript.formation_state(user)
+        with closing(chats(path)) as found:
+            while some := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
+                for chat in some:
+                    await self._take_foreign(user, chat, done, formation)
+                    seen += 1
+                    progress(seen, total)
+        return done
+
+    async def _take_foreign(
+        self, user: str, chat: ForeignChat, done: Imported, formation: Literal["none", "pending"]
+    ) -> None:
+        """Its exchanges as cycles, in their order; those that are there already are found again."""
+        if not chat.exchanges:
+            return
+        id = named_id("import", user, chat.source, chat.id)
+        known = await self._storage.chats.claim(id, user, self._clock(), created=chat.created)
+        there = await self._storage.transcript.links(user, [id])
+        for one in chat.exchanges:
+            cycle = await self._transcript.record_cycle(
+                user,
+                id,
+                one.said,
+                one.replied,
+                at=one.at,
+                channel=f"import:{chat.source}",
+                formation=formation,
+            )
+            done.cycles += cycle.id not in there
+        deleted = known.tip is None and there
+        if known.title is None and chat.title is not None and not deleted:
+            await self._storage.chats.rename(user, id, chat.title)
+        done.chats += not there

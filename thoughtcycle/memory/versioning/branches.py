@@ -1,0 +1,125 @@
+"""Which memories belong to the live path of a chat, and the writes that hide or restore the others (pure)."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Literal
+
+from thoughtcycle.memory.model import MemoryRecord
+from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.versioning.record_changes import Keys, dropped, kept_former, moved, with_vectors
+
+REASON = "abandoned"
+
+
+def ordered_path(links: Mapping[str, str | None], tip: str | None) -> list[str]:
+    """The cycles from `tip` back along their parents, in this order."""
+    path: dict[str, None] = {}
+    while tip is not None and tip in links and tip not in path:
+        path[tip] = None
+        tip = links[tip]
+    return list(path)
+
+
+def live_path(links: Mapping[str, str | None], tip: str | None) -> set[str]:
+    """The cycles from `tip` back along their parents."""
+    return set(ordered_path(links, tip))
+
+
+def settled(
+    records: Iterable[MemoryRecord],
+    versions: Iterable[MemoryRecord],
+    *,
+    live: Collection[str],
+    dead: Collection[str],
+    replies: Mapping[str, str],
+    keys: Keys,
+    at: datetime,
+) -> list[Write]:
+    """Hides what only abandoned cycles said, and brings back what a live cycle said.
+
+    `records` come from cycles of the chat; `versions` are the former versions of them and the memories that
+    they are versions of. A memory that an abandoned cycle changed returns to the version before. `replies`:
+    cycles that were answered anew → what they answer now; what the assistant said and says no longer there is
+    abandoned, too.
+    """
+    known = {record.id: record for record in (*versions, *records)}
+
+    def gone(record: MemoryRecord) -> bool:
+        source = record.source
+        unsaid = source.speaker == "assistant" and source.words not in replies.get(
+            source.cycle or "", source.words
+        )
+        return source.cycle in dead or unsaid
+
+    writes: list[Write] = []
+    for record in [record for record in known.values() if gone(record)]:
+        if record.status in ("active", "archived"):
+            writes += abandoned(record, known.values(), gone, keys, at)
+    changed = {write.record.id: write.record for write in writes}
+    for record in known.values():
+        away = record.status == "hidden" and record.reason == REASON
+        if away and record.source.cycle in live and not gone(record):
+            writes += _restored(record, known, changed, keys, at)
+    return writes
+
+
+def abandoned(
+    record: MemoryRecord,
+    known: Iterable[MemoryRecord],
+    left: Callable[[MemoryRecord], bool],
+    keys: Keys,
+    at: datetime,
+) -> list[Write]:
+    """`record` says again what its newest version that is not `left` said; without one it is hidden."""
+    former = [
+        version
+        for version in known
+        if (version.current, version.status) == (record.id, "superseded") and not left(version)
+    ]
+    if not former:
+        gone = record.model_copy(update={"status": "hidden", "reason": REASON, "updated": at})
+        return [Write(gone, "abandon", at, before=record)]
+    newest = max(former, key=lambda version: (version.valid_to or at, version.revision))
+    kept = kept_former(record, keys, at, status="hidden", reason=REASON)
+    return [kept, _replaced(record, newest, "abandon", keys, at), dropped(newest, at)]
+
+
+def _restored(
+    record: MemoryRecord,
+    known: Mapping[str, MemoryRecord],
+    changed: Mapping[str, MemoryRecord],
+    keys: Keys,
+    at: datetime,
+) -> list[Write]:
+    if record.current is None:
+        status = "active" if record.archived_at is None else "archived"
+        back = record.model_copy(update={"status": status, "reason": None, "updated": at})
+        active = [changed.get(other.id, other) for other in known.values() if other.id != record.id]
+        keyed = status == "active" and back.key is not None
+        if keyed and any(other.status == "active" and other.key == back.key for other in active):
+            return []
+        return [Write(back, "restore", at, before=record)]
+    current = known.get(record.current)
+    if current is None or current.status not in ("active", "archived") or current.id in changed:
+        return []
+    if current.valid_from > record.valid_from:
+        return []  # something newer was said meanwhile, elsewhere
+    former = kept_former(current, keys, at, valid_to=record.valid_from)
+    return [former, _replaced(current, record, "restore", keys, at), dropped(record, at)]
+
+
+def _replaced(
+    record: MemoryRecord, version: MemoryRecord, op: Literal["abandon", "restore"], keys: Keys, at: datetime
+) -> Write:
+    """The write that makes `record` say what `version` said."""
+    current = said_again(record, version).model_copy(update={"updated": at})
+    vectors = moved(current, keys.of(version))
+    return Write(with_vectors(current, vectors), op, at, before=record, vectors=vectors)
+
+
+def said_again(record: MemoryRecord, version: MemoryRecord) -> MemoryRecord:
+    """`record` with what `version` said."""
+    names = {"id", "revision", "status", "reason", "current", "valid_to", "updated", "created"}
+    names |= {"merged", "pinned", "archived_at"}
+    said = {name: getattr(version, name) for name in type(version).model_fields if name not in names}
+    return record.model_copy(update=said)

@@ -1,0 +1,135 @@
+"""Which change an undo takes back, and by which writes (pure)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Op, Vector
+from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.text import identity
+from thoughtcycle.memory.versioning.branches import REASON
+from thoughtcycle.memory.versioning.record_changes import Keys, dropped, with_vectors
+
+UNDOABLE = frozenset(
+    {"save", "update", "correct", "condense", "merge", "pin", "unpin", "archive", "unarchive", "hide"}
+)
+"""Former versions go along with their memory, branches follow the chat, and an undo is not undone: asking
+again takes back one change more. A reinforcement counts when it was made by hand; one that a conversation
+made is no change that a person sees, nor is a priority that use has moved."""
+MARKS: Mapping[Op, tuple[str, ...]] = {
+    "pin": ("pinned",),
+    "unpin": ("pinned",),
+    "prioritise": ("priority",),
+    "archive": ("status", "archived_at"),
+    "unarchive": ("status", "archived_at", "expires"),
+    "reinforce": ("reinforced_at",),
+}
+"""Changes that touch these fields only; what happened to the others since is kept."""
+
+
+def nothing_to_undo(record: MemoryRecord | None) -> InputRefused:
+    """Why an undo, of this memory where one was named, took nothing back."""
+    left = record is not None and record.status == "hidden" and record.reason == REASON
+    return InputRefused("left_conversation" if left else "nothing_to_undo")
+
+
+class UndoSearch:
+    """Finds the newest change that can be taken back, shown the journal newest first."""
+
+    def __init__(self, gone: Iterable[str] = (), *, one: bool = False) -> None:
+        """`gone` are memories that nothing brings back; erased ones are recognised by the journal.
+
+        `one`: a memory was named, so that a moved priority counts too.
+        """
+        self._one = one
+        self._undone: set[int] = set()
+        self._abandoned: set[str] = set(gone)
+        self._back: set[str] = set()
+
+    def first(self, entries: Iterable[JournalEntry]) -> JournalEntry | None:
+        """The change to take back, if it is among `entries`; call again with what comes after them."""
+        return next((entry for entry in entries if self._fits(entry)), None)
+
+    def _fits(self, entry: JournalEntry) -> bool:
+        if entry.undoes is not None:
+            self._undone.add(entry.undoes)
+        if entry.op == "restore":
+            self._back.add(entry.memory)
+        elif entry.op == "erase" or (entry.op == "abandon" and entry.memory not in self._back):
+            self._abandoned.add(entry.memory)
+        of_version = entry.before is not None and entry.before.current is not None
+        return (
+            (
+                entry.op in UNDOABLE
+                or (entry.op == "reinforce" and entry.cycle is None)
+                or (entry.op == "prioritise" and self._one)
+            )
+            and not of_version
+            and entry.number not in self._undone
+            and entry.memory not in self._abandoned
+        )
+
+
+def undone(
+    entry: JournalEntry, record: MemoryRecord, versions: Sequence[MemoryRecord], keys: Keys, at: datetime
+) -> list[Write]:
+    """Takes `entry` back; `record` is its memory now, `versions` are the former versions of it."""
+    if entry.before is None:
+        gone = record.model_copy(update={"status": "hidden", "reason": "undone", "updated": at})
+        return [Write(gone, "undo", at, before=record, undoes=entry.number)]
+    before = entry.before
+    if entry.op in MARKS:
+        fields = {name: getattr(before, name) for name in (*MARKS[entry.op], "updated")}
+        return [Write(record.model_copy(update=fields), "undo", at, before=record, undoes=entry.number)]
+    same = (record.status, record.reason) == (before.status, before.reason)
+    writes = [] if same else _versions_back(record, versions, at)
+    if before.vector_ids == record.vector_ids and same_content(before, record):
+        return [*writes, Write(before, "undo", at, before=record, undoes=entry.number)]
+    former = next((version for version in versions if is_version(version, before)), None)
+    vectors = _vectors_back(before, former, keys)
+    writes.append(
+        Write(with_vectors(before, vectors), "undo", at, before=record, vectors=vectors, undoes=entry.number)
+    )
+    if former is not None:
+        writes.append(dropped(former, at))
+    return writes
+
+
+def same_content(one: MemoryRecord, other: MemoryRecord) -> bool:
+    """Whether both say the same under the same search keys."""
+    return (one.type, one.content, one.bindings) == (other.type, other.content, other.bindings)
+
+
+def is_version(version: MemoryRecord, before: MemoryRecord) -> bool:
+    """Whether `version` is the copy that was kept of `before`."""
+    return (
+        version.status == "superseded"
+        and version.valid_from == before.valid_from
+        and identity(version.type, version.content) == identity(before.type, before.content)
+    )
+
+
+def _versions_back(record: MemoryRecord, versions: Iterable[MemoryRecord], at: datetime) -> list[Write]:
+    """The former versions that were hidden together with `record`, superseded again."""
+    return [
+        Write(
+            version.model_copy(update={"status": "superseded", "reason": None}),
+            "undo",
+            at,
+            before=version,
+            undoes=version.revision,
+        )
+        for version in versions
+        if version.status == "hidden" and version.reason == record.reason
+    ]
+
+
+def _vectors_back(before: MemoryRecord, former: MemoryRecord | None, keys: Keys) -> tuple[Vector, ...]:
+    """The vectors of `before`: those kept with its former version, else made again."""
+    kept = keys.of(former) if former is not None else ()
+    if len(kept) == len(before.vector_ids):
+        return tuple(
+            vector.model_copy(update={"id": id, "memory": before.id})
+            for id, vector in zip(before.vector_ids, kept, strict=True)
+        )
+    return keys.made(before)

@@ -1,0 +1,125 @@
+"""The interface that answers questions, by a model or by rules, and the questions it is asked."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Generic, TypeVar
+
+from langchain_core.messages import AIMessage
+
+from thoughtcycle.language.parse import rule_batches
+from thoughtcycle.memory.model import Recalled, Step, Utterance
+from thoughtcycle.mind.model_settings import ModelRole
+from thoughtcycle.prompts.loader import LANGUAGES, Language
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ActionCard:
+    """The description of an action for the router."""
+
+    name: str
+    when: str
+    urgency: "Callable[[View], float]" = lambda view: 0.0
+    """How strongly the rules call for it now, in [0, 1]; only a rule-based mind looks at it."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one model call."""
+
+    role: str
+    model: str
+    input: int
+    output: int
+
+
+@dataclass(frozen=True)
+class View:
+    """All that a mind may see when it is asked: data about the moment, never instructions."""
+
+    message: str
+    now: datetime
+    """The message's own time, in the user's time zone."""
+    language: Language = "pt"
+    persona: str = "Katherine"
+    history: tuple[Utterance, ...] = ()
+    """The recent window before this message, oldest first."""
+    shown: tuple[Utterance, ...] = ()
+    """Texts that the assistant has already said in this cycle."""
+    steps: tuple[Step, ...] = ()
+    recalled: tuple[Recalled, ...] = ()
+    briefing: str = ""
+    """Long-term memory."""
+    briefed: frozenset[str] = frozenset()
+    """Ids of the memories in it."""
+    session: str = ""
+    """Summary of this conversation, beside its recent history."""
+    actions: tuple[ActionCard, ...] = ()
+    withheld: bool = False
+    """Memory is paused, and the message does not ask to keep anything."""
+    usage: list[Usage] = field(default_factory=list, compare=False)
+    """Every model call adds what it cost here."""
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """Something to ask of a mind: a prompt for a model, the schema of its answer, the rule instead of it."""
+
+    name: str
+    """`<file>#<section>` below `prompts/<language>/`, e.g. `actions/memory_search#ask`."""
+    role: ModelRole
+    schema: type[T] | Any
+    """Type of the answer: `str`, or anything that a pydantic TypeAdapter validates."""
+    by_rules: Callable[[View], T | None]
+    """The answer without a model; None when it is beyond rules."""
+    values: Callable[[View], Mapping[str, object]] = lambda view: {}
+    """Fills the placeholders of the prompt that are not those of every prompt."""
+    package: str = "thoughtcycle.prompts"
+    by_id: bool = False
+    """Whether the answer names memories by ids: the prompt then shows all, those of the briefing too."""
+
+
+class Mind(ABC):
+    """Answers questions. Implementations: `LLMMind` over model roles, `RuleMind` over word lists."""
+
+    by_rules: ClassVar[bool] = False
+    """Whether no model is asked: what only a prompt shows need not be looked for then."""
+
+    async def warm(self) -> None:
+        """Prepares the mind before the first message: half a second to compile the rules."""
+        await asyncio.to_thread(_compile_rules)
+
+    @abstractmethod
+    async def ask(self, question: Question[T], view: View) -> T:
+        """The answer, valid by the question's schema. Never streams to the client.
+
+        Raises ModelFailed when there is no usable answer.
+        """
+
+    @abstractmethod
+    async def reply(
+        self,
+        question: Question[str],
+        view: View,
+        *,
+        chat_history: bool,
+        modal: str = "text",
+        on_text: Callable[[str], None] | None = None,
+    ) -> AIMessage:
+        """A text for the user, streamed on the way through LangChain's callbacks.
+
+        The message carries the envelope (TC-1) in `additional_kwargs`; the run's metadata carries it too.
+        `on_text` is called with every piece just before it leaves, so that a caller that is cancelled
+        still knows what was said.
+        A failure after the first token gives what there is, marked `additional_kwargs["cut"] = True`;
+        a failure before it raises ModelFailed.
+        """
+
+
+def _compile_rules() -> None:
+    for language in LANGUAGES:
+        rule_batches(language)

@@ -1,0 +1,157 @@
+"""The mind that asks language models, one per role (TC-14)."""
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+
+from thoughtcycle.errors import ModelFailed
+from thoughtcycle.mind.answer_parser import UnusableAnswer, parse
+from thoughtcycle.mind.base import Mind, Question, Usage, View
+from thoughtcycle.mind.clients import Clients
+from thoughtcycle.mind.model_call import ModelCall, ModelSlot
+from thoughtcycle.mind.model_settings import (
+    BACKGROUND_TIMEOUT,
+    ROLES,
+    TIMEOUT,
+    Endpoint,
+    ModelRole,
+    ModelSettings,
+    host_of,
+)
+from thoughtcycle.mind.prompting import ask_prompt, clip, repair_request, reply_prompt
+from thoughtcycle.mind.streaming import OnText, stream_model
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+_BAD_ANSWER_TOKENS = 500
+"""How much of an unusable answer is shown to the model that shall repair it."""
+
+
+class LLMMind(Mind):
+    """Puts questions to chat models; their answers are data, validated before use.
+
+    A call gets `timeouts` seconds per attempt, one retry after a transient failure, then the
+    fallback model; an answer that does not fit gets one request to repair it.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[ModelRole, BaseChatModel],
+        *,
+        timeouts: Mapping[ModelRole, float] | None = None,
+        fallback: BaseChatModel | None = None,
+    ) -> None:
+        """Any LangChain chat models; `background` may be missing, `reasoning` then serves it.
+
+        Raises ValueError when another role has no model.
+        """
+        served = dict(models)
+        if "reasoning" in served:
+            served.setdefault("background", served["reasoning"])
+        if missing := [role for role in ROLES if role not in served]:
+            raise ValueError(f"no model for the roles {missing}")
+        seconds = {"background": BACKGROUND_TIMEOUT, **(timeouts or {})}
+        self._slots = {role: _slot(role, served[role], seconds.get(role, TIMEOUT)) for role in ROLES}
+        self._fallback = (_slot("fallback", fallback, TIMEOUT),) if fallback else ()
+        self._clients: Clients | None = None
+
+    @classmethod
+    def from_settings(cls, settings: ModelSettings) -> "LLMMind":
+        """The mind that the settings describe; its clients are built when first asked.
+
+        Close it with `aclose`, on the event loop that used it.
+        """
+        mind, clients = cls.__new__(cls), Clients()
+        mind._slots = {role: _built(settings.endpoint(role), clients) for role in ROLES}
+        fallback = settings.fallback_endpoint()
+        mind._fallback = (_built(fallback, clients),) if fallback else ()
+        mind._clients = clients
+        return mind
+
+    async def aclose(self) -> None:
+        """Closes the connections that this mind opened; injected models are left alone."""
+        if self._clients:
+            await self._clients.aclose()
+
+    async def warm(self) -> None:
+        """Builds the clients, too: a second. One that cannot be built says so when it is asked."""
+        await super().warm()
+        for slot in (*self._slots.values(), *self._fallback):
+            try:
+                await slot.model()
+            except ModelFailed as failure:
+                _log.warning("%s: %s", slot.endpoint.role, failure.code)
+
+    async def ask(self, question: Question[T], view: View) -> T:
+        """See Mind.ask; the run is tagged `nostream`, and the request itself is not streamed."""
+        messages = ask_prompt(question, view)
+        answer = await self._answer(question, view, messages)
+        try:
+            return self._parsed(question, answer)
+        except UnusableAnswer as problem:
+            _log.info("the answer to %s is unusable, asked again", question.name)
+            request = repair_request(view.language, str(problem))
+        bad = clip(answer, _BAD_ANSWER_TOKENS, view.language)
+        repair: list[BaseMessage] = [*messages, AIMessage(bad), HumanMessage(request)]
+        answer = await self._answer(question, view, repair)
+        try:
+            return self._parsed(question, answer)
+        except UnusableAnswer:
+            endpoint = self._slots[question.role].endpoint
+            raise ModelFailed("model_answer", **endpoint.named, question=question.name) from None
+
+    async def reply(
+        self,
+        question: Question[str],
+        view: View,
+        *,
+        chat_history: bool,
+        modal: str = "text",
+        on_text: OnText | None = None,
+    ) -> AIMessage:
+        """See Mind.reply."""
+        call = ModelCall(slots=self._candidates(question.role), on_text=on_text, streaming=True)
+        messages = reply_prompt(question, view)
+        said = await stream_model(call, messages, chat_history=chat_history, modal=modal, name=question.name)
+        _record(question.role, said, view)
+        return said
+
+    async def _answer(self, question: Question[T], view: View, messages: list[BaseMessage]) -> str:
+        call = ModelCall(slots=self._candidates(question.role), disable_streaming=True)
+        config = RunnableConfig(run_name=question.name, tags=["nostream"])
+        said = await call.ainvoke(messages, config)
+        _record(question.role, said, view)
+        return said.text
+
+    def _candidates(self, role: ModelRole) -> tuple[ModelSlot, ...]:
+        return (self._slots[role], *self._fallback)
+
+    @staticmethod
+    def _parsed(question: Question[T], answer: str) -> T:
+        value: T = parse(answer, question.schema)
+        return value
+
+
+def _slot(role: str, model: BaseChatModel, timeout: float) -> ModelSlot:
+    """The slot of an injected model."""
+    named = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
+    address = getattr(model, "openai_api_base", None) or getattr(model, "base_url", None)
+    base_url = str(address) if address and host_of(str(address)) else None
+    return ModelSlot(Endpoint(role, str(named), base_url=base_url, timeout=timeout), lambda: model)
+
+
+def _built(endpoint: Endpoint, clients: Clients) -> ModelSlot:
+    return ModelSlot(endpoint, partial(clients.chat, endpoint))
+
+
+def _record(role: str, said: AIMessage, view: View) -> None:
+    """Adds what a call cost, where the server told."""
+    if usage := said.usage_metadata:
+        model = said.response_metadata.get("model_name", "")
+        view.usage.append(Usage(role, model, usage["input_tokens"], usage["output_tokens"]))

@@ -1,0 +1,249 @@
+"""A chat model made of other chat models: tries again, falls back, and says how a reply ended."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+from langchain_core.caches import BaseCache
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.base import LangSmithParams
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata, add_usage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from pydantic import ConfigDict
+
+from thoughtcycle.errors import ModelFailed, ModelTransient
+from thoughtcycle.mind.answer_parser import ThoughtFilter
+from thoughtcycle.mind.failures import call_with_retries, retry_delay, translating_errors
+from thoughtcycle.mind.lazy import Lazy
+from thoughtcycle.mind.model_settings import Endpoint
+from thoughtcycle.mind.streaming import CUT, OnText, end_chunk, text_chunk
+
+_log = logging.getLogger(__name__)
+
+_TOO_LONG = frozenset({"length", "max_tokens", "MAX_TOKENS"})
+_WITHHELD = frozenset({"content_filter", "refusal", "SAFETY"})
+
+
+class ModelSlot:
+    """An endpoint and the chat model that serves it, built when first needed."""
+
+    def __init__(self, endpoint: Endpoint, build: Callable[[], BaseChatModel]) -> None:
+        self.endpoint = endpoint
+        self._model = Lazy(build)
+
+    async def model(self) -> BaseChatModel:
+        """The model; building one reads certificates, hence off the event loop."""
+        with translating_errors(self.endpoint):
+            return await self._model.ready()
+
+
+class Attempt:
+    """One call of one model, whose visible text comes in pieces."""
+
+    def __init__(self, slot: ModelSlot) -> None:
+        self._slot = slot
+        self.usage: UsageMetadata | None = None
+        self.finish: str | None = None
+        self._heard = False
+
+    async def stream(self, messages: list[BaseMessage]) -> AsyncGenerator[str, None]:
+        """The text without thoughts, piece by piece; raises ModelFailed when it does not end as it should."""
+        model = await self._slot.model()
+        sieve, said = ThoughtFilter(), False
+        async with aclosing(_timed(self._slot.endpoint, _chunks(model, messages))) as chunks:
+            async for message in chunks:
+                self._note(message)
+                if text := sieve.feed(message.text):
+                    said = True
+                    yield text
+        if text := sieve.finish():
+            said = True
+            yield text
+        self._check(model, said)
+
+    async def whole(self, messages: list[BaseMessage]) -> AIMessage:
+        """The answer in one piece, thoughts included; raises ModelFailed like `stream`."""
+        model = await self._slot.model()
+        if model._should_stream(async_api=True):  # built with streaming=True: it knows no other way
+            text = "".join([chunk.text async for chunk in self._noted(model, messages)])
+        else:
+            message = _with_generation_info((await model._agenerate(messages)).generations[0])
+            self._note(message)
+            text = message.text
+        self._check(model, bool(text))
+        return AIMessage(text, usage_metadata=self.usage, response_metadata=self._metadata())
+
+    def end(self, finish: str) -> ChatGenerationChunk:
+        """The last chunk of a reply."""
+        return end_chunk(finish, self.usage, self._slot.endpoint.model)
+
+    async def _noted(
+        self, model: BaseChatModel, messages: list[BaseMessage]
+    ) -> AsyncGenerator[BaseMessage, None]:
+        async with aclosing(_chunks(model, messages)) as chunks:
+            async for message in chunks:
+                self._note(message)
+                yield message
+
+    def _metadata(self) -> dict[str, Any]:
+        return {"finish_reason": self.finish, "model_name": self._slot.endpoint.model}
+
+    def _note(self, message: BaseMessage) -> None:
+        self._heard = True
+        usage = getattr(message, "usage_metadata", None)
+        if usage:
+            self.usage = add_usage(self.usage, usage)
+        metadata = message.response_metadata
+        self.finish = metadata.get("finish_reason") or metadata.get("stop_reason") or self.finish
+
+    def _check(self, model: BaseChatModel, said: bool) -> None:
+        """A stream that ends cleanly but early looks complete to the client: the finish reason tells."""
+        endpoint = self._slot.endpoint
+        if not self._heard:
+            raise ModelFailed("model_protocol", **endpoint.named)
+        if self.finish in _TOO_LONG:
+            raise ModelFailed("model_length", **endpoint.named)
+        if self.finish in _WITHHELD:
+            raise ModelFailed("model_withheld", **endpoint.named)
+        if not said or (self.finish is None and _reports_finish_reason(model)):
+            raise ModelTransient("model_cut", **endpoint.named)
+
+
+class ModelCall(BaseChatModel):
+    """Asks the models of `slots` in turn: each with its retries, the next when one fails.
+
+    Whoever listens sees one run with one message id, whatever was tried before its first token.
+    After it there is no second try: the reply ends with `finish_reason` "cut". The models' inner
+    methods are called because their own runs would reach the listeners a second time.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    slots: tuple[ModelSlot, ...]
+    on_text: OnText | None = None
+    streaming: bool = False
+    cache: BaseCache | bool | None = False
+
+    @property
+    def _llm_type(self) -> str:
+        return "model-call"
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return LangSmithParams(ls_model_type="chat", ls_model_name=self.slots[0].endpoint.model)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise NotImplementedError("calls of models are asynchronous: use ainvoke or astream")
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        for number, slot in enumerate(self.slots, 1):
+            try:
+                await slot.model()
+                message = await call_with_retries(slot.endpoint, partial(_whole, slot, messages))
+            except ModelFailed as failure:
+                self._hand_over(failure, number)
+            else:
+                return ChatResult(generations=[ChatGeneration(message=message)])
+        raise AssertionError("the last slot answers or raises")
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        attempt, first, rest = await self._opened(messages)
+        finish = "stop"
+        async with aclosing(rest):
+            try:
+                yield self._said(first)
+                async for text in rest:
+                    yield self._said(text)
+            except ModelFailed as failure:
+                _log.warning("a reply was cut: %s", failure)
+                finish = CUT
+        yield attempt.end(finish)
+
+    async def _opened(self, messages: list[BaseMessage]) -> tuple[Attempt, str, AsyncGenerator[str, None]]:
+        """The first attempt that gives a token, that token, and the stream of the others."""
+        for number, slot in enumerate(self.slots, 1):
+            for left in range(slot.endpoint.max_retries, -1, -1):
+                attempt = Attempt(slot)
+                stream = attempt.stream(messages)
+                try:
+                    return attempt, await anext(stream), stream
+                except ModelFailed as failure:
+                    pause = retry_delay(failure)
+                    if left == 0 or pause is None:
+                        self._hand_over(failure, number)
+                        break
+                await asyncio.sleep(pause)
+        raise AssertionError("the last slot answers or raises")
+
+    def _hand_over(self, failure: ModelFailed, number: int) -> None:
+        """Lets the slot after `number` try, or fails when there is none."""
+        if number == len(self.slots):
+            raise failure
+        _log.warning("the fallback model takes over: %s", failure)
+
+    def _said(self, text: str) -> ChatGenerationChunk:
+        if self.on_text:
+            self.on_text(text)
+        return text_chunk(text)
+
+
+async def _whole(slot: ModelSlot, messages: list[BaseMessage]) -> AIMessage:
+    return await Attempt(slot).whole(messages)
+
+
+async def _chunks(model: BaseChatModel, messages: list[BaseMessage]) -> AsyncGenerator[BaseMessage, None]:
+    """The chunks of the model's stream; the whole answer as one chunk when it cannot stream."""
+    if not model._should_stream(async_api=True, stream=True):
+        yield _with_generation_info((await model._agenerate(messages)).generations[0])
+        return
+    async for chunk in model._astream(messages):
+        yield _with_generation_info(chunk)
+
+
+def _with_generation_info(generation: ChatGeneration) -> BaseMessage:
+    """The message, with what the model told about the generation beside it."""
+    message = generation.message
+    message.response_metadata = {**(generation.generation_info or {}), **message.response_metadata}
+    return message
+
+
+async def _timed(
+    endpoint: Endpoint, chunks: AsyncGenerator[BaseMessage, None]
+) -> AsyncGenerator[BaseMessage, None]:
+    """`chunks` while the time of the whole attempt lasts; raises ModelFailed by cause."""
+    deadline = asyncio.get_running_loop().time() + endpoint.timeout
+    async with aclosing(chunks):
+        while True:
+            with translating_errors(endpoint):
+                async with asyncio.timeout_at(deadline):
+                    message = await anext(chunks, None)
+            if message is None:
+                return
+            yield message
+
+
+def _reports_finish_reason(model: BaseChatModel) -> bool:
+    """Whether this client always reports a finish reason (OpenAI's protocol does)."""
+    return any(base.__name__ == "BaseChatOpenAI" for base in type(model).__mro__)

@@ -1,0 +1,177 @@
+"""Builds the messages for a model from a question and a view."""
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+from thoughtcycle.memory.model import Recalled, Step, Utterance
+from thoughtcycle.mind.base import Question, View
+from thoughtcycle.prompts.loader import Language, Texts, texts
+
+CHARACTERS_PER_TOKEN = 3.5
+MESSAGE_TOKENS = 2_000
+"""Budget of the user's message; a longer one is shown head and tail (BY-7)."""
+HISTORY_TOKENS = 2_000
+"""Budget of the recent history; the newest texts are shown first (BY-7)."""
+RECALLED_TOKENS = 2_000
+STEPS_TOKENS = 800
+UTTERANCE_TOKENS = 700
+MEMORY_TOKENS = 400
+STEP_TOKENS = 120
+
+_DATA = ("<data>", "</data>")
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens `text` is: one per 3.5 characters, rounded up.
+
+    English has 4 to 4.5 characters per token with the vocabularies now in use and Portuguese 3.5 to 4,
+    so this rather says too much; scripts that need a token per character are underestimated.
+    The models' own tokenizers are not at hand without a network.
+    """
+    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
+
+
+def clip(text: str, tokens: int, language: Language) -> str:
+    """`text` within `tokens`; of a longer one two thirds head and one third tail around a mark."""
+    if estimate_tokens(text) <= tokens:
+        return text
+    room = int(tokens * CHARACTERS_PER_TOKEN)
+    mark = texts(language, "frame").fill("clipped", left=len(text) - room)
+    room = max(0, room - len(mark) - 2)
+    tail = room // 3
+    return f"{text[: room - tail].rstrip()} {mark} {text[len(text) - tail :].lstrip()}"
+
+
+def ask_prompt(question: Question[Any], view: View) -> list[BaseMessage]:
+    """The messages of a question whose answer is data: persona, task, what may be seen; then the message.
+
+    Texts that are not flagged as history take no part in decisions (TC-4).
+    """
+    frame = texts(view.language, "frame")
+    flagged = [each for each in view.history if each["chat_history"]]
+    shown = [each for each in view.shown if each["chat_history"]]
+    memories = _briefing(frame, view, by_id=question.by_id)
+    seen = [memories, _moment(frame, view, shown), _history(frame, view, flagged)]
+    return _messages(view, [_persona(frame, view), _task(question, view), data_block(frame, seen)])
+
+
+def reply_prompt(question: Question[str], view: View) -> list[BaseMessage]:
+    """The messages of a text for the user, in the order of HM-11: persona, memory, context, history, task."""
+    frame = texts(view.language, "frame")
+    seen = [_briefing(frame, view), _moment(frame, view, view.shown), _history(frame, view, view.history)]
+    paused = f"{frame['paused']}\n" if view.withheld else ""
+    task = f"{frame['use_memory']}\n{paused}{_task(question, view)}"
+    return _messages(view, [_persona(frame, view), data_block(frame, seen), task])
+
+
+def repair_request(language: Language, problem: str) -> str:
+    """The request to repair an unusable answer."""
+    return texts(language, "frame").fill("repair", problem=problem)
+
+
+def data_block(frame: Texts, sections: Iterable[str]) -> str:
+    """The sections between two marks, and before them that nothing in there is an instruction."""
+    body = "\n\n".join(section for section in sections if section)
+    for mark in _DATA:
+        body = body.replace(mark, mark.replace("<", "‹").replace(">", "›"))
+    return f"{frame['data_note']}\n{_DATA[0]}\n{body}\n{_DATA[1]}"
+
+
+def standard_values(view: View) -> dict[str, object]:
+    """Values for the placeholders that every task text may have."""
+    frame = texts(view.language, "frame")
+    return {
+        "language_name": frame["language_name"],
+        "persona": view.persona,
+        "now": _now(frame, view),
+        "actions": "\n".join(f"- {card.name}: {card.when}" for card in view.actions),
+        "names": ", ".join(card.name for card in view.actions),
+    }
+
+
+def _messages(view: View, parts: list[str]) -> list[BaseMessage]:
+    system = "\n\n".join(part for part in parts if part)
+    return [SystemMessage(system), HumanMessage(clip(view.message, MESSAGE_TOKENS, view.language))]
+
+
+def _task(question: Question[Any], view: View) -> str:
+    file, _, section = question.name.partition("#")
+    values = {**standard_values(view), **question.values(view)}
+    return texts(view.language, file, question.package).fill(section, **values)
+
+
+def _persona(frame: Texts, view: View) -> str:
+    return frame.fill("persona", persona=view.persona, language_name=frame["language_name"])
+
+
+def _briefing(frame: Texts, view: View, *, by_id: bool = False) -> str:
+    """Long-term memory: what the briefing says, which has its own budget, and what was recalled since.
+
+    What the briefing says in these words is not said again, unless it has to be named `by_id`.
+    """
+    told = _folded(view.briefing) if not by_id else ""
+    new = (
+        each
+        for each in view.recalled
+        if not told or each["id"] not in view.briefed or _folded(each["content"]) not in told
+    )
+    lines = _newest((_memory_line(each, view.language) for each in new), RECALLED_TOKENS)
+    recalled = "\n".join([frame["recalled"], *lines]) if lines else ""
+    return "\n\n".join(part for part in (view.briefing, recalled) if part)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _moment(frame: Texts, view: View, shown: Iterable[Utterance]) -> str:
+    """Current context: what the conversation is about, when it is, what this cycle did and has said."""
+    lines = [view.session, ""] if view.session else []
+    lines.append(frame.fill("now", now=_now(frame, view)))
+    if steps := _newest((_step_line(each, view.language) for each in view.steps), STEPS_TOKENS):
+        lines += [frame["steps"], *steps]
+    if said := _newest((_line(frame, view, each) for each in shown), HISTORY_TOKENS):
+        lines += [frame["shown"], *said]
+    return "\n".join(lines)
+
+
+def _history(frame: Texts, view: View, history: Iterable[Utterance]) -> str:
+    lines = _newest((_line(frame, view, each) for each in history), HISTORY_TOKENS)
+    return "\n".join([frame["history"], *lines]) if lines else ""
+
+
+def _line(frame: Texts, view: View, said: Utterance) -> str:
+    speaker = view.persona if said["role"] == "assistant" else frame[said["role"]]
+    return f"{speaker}: {clip(said['content'], UTTERANCE_TOKENS, view.language)}"
+
+
+def _memory_line(memory: Recalled, language: Language) -> str:
+    about = ", ".join(part for part in (memory["kind"], memory["key"], memory["at"]) if part)
+    return f"- [{memory['id']}] {clip(memory['content'], MEMORY_TOKENS, language)} ({about})"
+
+
+def _step_line(step: Step, language: Language) -> str:
+    given = step["input"] if isinstance(step["input"], str) else json.dumps(step["input"], ensure_ascii=False)
+    done = clip(f"{step['action']}({given})", STEP_TOKENS, language)
+    return f"- {done} → {step['outcome']}"
+
+
+def _newest(lines: Iterable[str], tokens: int) -> list[str]:
+    """The last of `lines` that fit into `tokens`, in their order."""
+    kept: list[str] = []
+    for line in reversed(list(lines)):
+        tokens -= estimate_tokens(line)
+        if tokens < 0:
+            break
+        kept.append(line)
+    return kept[::-1]
+
+
+def _now(frame: Texts, view: View) -> str:
+    zone = getattr(view.now.tzinfo, "key", None) or view.now.strftime("UTC%z")
+    weekday = frame["weekdays"].split(", ")[view.now.weekday()]
+    return f"{weekday}, {view.now:%Y-%m-%d %H:%M} ({zone})"

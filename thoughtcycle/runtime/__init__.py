@@ -1,0 +1,1 @@
+"""The process around the graphs: settings, resources, background work, turns."""

@@ -1,0 +1,180 @@
+"""Settings of a deployment: the database, the user of a single-user deployment, the limits."""
+
+import getpass
+import os
+from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+from platformdirs import user_data_path
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
+
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.model import check_time_zone
+from thoughtcycle.mind.model_settings import PREFIX, ModelSettings
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.prompts.loader import LANGUAGES, Language
+from thoughtcycle.runtime import auth_settings, channel_settings
+from thoughtcycle.runtime.auth_settings import AuthSettings
+from thoughtcycle.runtime.channel_settings import ChannelSettings
+from thoughtcycle.runtime.prices import Price, parse_prices
+from thoughtcycle.runtime.web_settings import WebSettings
+
+
+def _split(value: object) -> object:
+    return (
+        tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    )
+
+
+def _zone(name: str) -> str:
+    try:
+        check_time_zone(name)
+    except InputRefused:
+        raise ValueError(name) from None
+    return name
+
+
+class Settings(BaseSettings):
+    """Settings from the environment, prefix `THOUGHTCYCLE_`; the model roles have their own (mind.roles)."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
+    )
+
+    db: SecretStr = Field(
+        default_factory=lambda: SecretStr(default_db()),
+        validation_alias=AliasChoices("THOUGHTCYCLE_DB", "MONGODB_URI"),
+        description="Database URL: sqlite:///file.db or mongodb://…; decides documents and checkpoints.",
+    )
+    user: str | None = Field(
+        default=None,
+        description="The user of a deployment that has only one; unset: every run names its user.",
+    )
+    language: Language | None = Field(
+        default=None, description="pt or en: of the CLI's texts, and of messages that show no language."
+    )
+    time_zone: Annotated[str, AfterValidator(_zone)] = Field(
+        default="UTC", description="IANA zone in which users live who have not set theirs."
+    )
+    disabled_actions: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
+        default=(), description="Actions left out of this deployment, separated by commas."
+    )
+    trace_key: SecretStr | None = Field(
+        default=None,
+        description="Key of the hashes that stand for users in traces; unset: a new one in each process.",
+    )
+    spool: Path = Field(
+        default_factory=lambda: user_data_path("thoughtcycle") / "spool",
+        description="Folder in which what is said waits while the database is away.",
+    )
+    spool_bytes: int = Field(
+        default=64_000_000,
+        ge=100_000,
+        le=10_000_000_000,
+        description="How much may wait there, in bytes; beyond it turns are refused.",
+    )
+    index_bytes: int = Field(
+        default=512_000_000,
+        ge=1_000_000,
+        le=100_000_000_000,
+        description="Memory that the indexes of all users may take, in bytes; the rest is made when needed.",
+    )
+    prices: Annotated[dict[str, Price], NoDecode, BeforeValidator(parse_prices)] = Field(
+        default_factory=dict,
+        description="What models cost per million tokens, for the page: MODEL=INPUT/OUTPUT, by commas.",
+    )
+    limits: Limits = Field(default_factory=Limits)
+    auth: AuthSettings = Field(default_factory=AuthSettings)
+    channels: dict[str, ChannelSettings] = Field(
+        default_factory=dict, description="Messaging gateways by name, each with the secret it signs with."
+    )
+    web: WebSettings = Field(default_factory=WebSettings)
+
+    def url(self, given: str | None = None) -> str:
+        """The database URL in clear, for opening only: `given`, even if empty, else the setting's."""
+        return self.db.get_secret_value() if given is None else given
+
+
+_GROUPS = ("limits", "auth", "web", "channels")
+
+
+def load_settings() -> Settings:
+    """The settings of the environment; InputRefused names the first that cannot be used."""
+    _check_names(os.environ)
+    try:
+        return Settings()
+    except ValidationError as error:
+        place = error.errors(include_input=False, include_url=False)[0]["loc"]
+        name = PREFIX + "__".join(str(part) for part in place).upper()
+        raise InputRefused("bad_setting", name=name, expected=_expected(place)) from None
+    except SettingsError as error:  # groups of settings are read as JSON, when one is set as a whole
+        group = next(name for name in _GROUPS if f'"{name}"' in str(error))
+        raise InputRefused("bad_setting", name=PREFIX + group.upper(), expected="JSON") from None
+
+
+def _expected(place: Sequence[int | str]) -> str:
+    """The form of a setting, as far as it can be said without words."""
+    if place[0] == "auth" and len(place) > 1:
+        return auth_settings.EXPECTED[str(place[1])]
+    if place[0] == "channels":
+        return channel_settings.EXPECTED
+    groups: dict[str, type[BaseModel]] = {"limits": Limits, "web": WebSettings}
+    group = groups.get(str(place[0]), BaseModel)
+    field = group.model_fields.get(str(place[-1]))
+    if field and field.annotation is bool:
+        return "true | false"
+    if field and field.metadata:
+        return " … ".join(str(getattr(bound, "ge", getattr(bound, "le", ""))) for bound in field.metadata)
+    known = {
+        "language": " | ".join(LANGUAGES),
+        "time_zone": "IANA (America/Sao_Paulo)",
+        "prices": "MODEL=INPUT/OUTPUT,…",
+    }
+    return known.get(str(place[0]), "text")
+
+
+def _check_names(environment: Collection[str]) -> None:
+    """InputRefused at a variable with our prefix that no setting reads: a typo would go unnoticed."""
+    if (gone := f"{PREFIX}SNAPSHOTS") in environment:  # its folder may hold erased words
+        raise InputRefused("snapshots_gone", name=gone)
+    known = set(_names(Settings)) | set(_names(ModelSettings))
+    for name in sorted(environment):
+        channel = channel_settings.VARIABLE.fullmatch(name.removeprefix(PREFIX))
+        if name.startswith(PREFIX) and name not in known and not channel:
+            close = get_close_matches(name, known, n=1)
+            raise InputRefused("unknown_setting", name=name, close=close[0] if close else ".env.example")
+
+
+def _names(model: type[BaseModel], prefix: str = PREFIX) -> Iterator[str]:
+    for field, info in model.model_fields.items():
+        yield f"{prefix}{field.upper()}"
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield from _names(info.annotation, f"{prefix}{field.upper()}__")
+
+
+def default_db() -> str:
+    """The SQLite file in the user's data folder, as a URL."""
+    return f"sqlite:///{user_data_path('thoughtcycle') / 'memory.db'}"
+
+
+def login_name() -> str:
+    """The operating system's name of whoever runs this; the CLI's default user."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a number without a name, as in a container
+        return "local"

@@ -1,0 +1,1 @@
+"""Authentication: who calls, and whether they may."""

@@ -1,0 +1,153 @@
+"""Authenticates callers: bearer tokens, API keys, the page's cookie, or the user of a local server."""
+
+import hmac
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jwt
+from starlette.requests import cookie_parser
+
+from thoughtcycle.errors import InputRefused, NotAuthenticated, OriginRefused
+from thoughtcycle.runtime.auth_settings import KEY_PREFIX, AuthSettings, digest_of
+from thoughtcycle.runtime.settings import Settings, login_name
+from thoughtcycle.web.auth.csrf import foreign_origin, is_local, is_loopback
+from thoughtcycle.web.auth.jwks import PublishedKeys
+
+log = logging.getLogger(__name__)
+
+COOKIE = "thoughtcycle"
+"""The page's cookie: holds a token or key, and counts only from this server's own pages."""
+
+PUBLISHED_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512")
+LEEWAY_SECONDS = 30
+MAX_TOKEN_CHARS = 8192
+"""Characters of a token; none of an honest issuer is longer."""
+
+Kind = Literal["local", "token", "key"]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The authenticated user of a request, and the kind of credential."""
+
+    user: str
+    kind: Kind
+    by_cookie: bool = False
+
+
+def no_other_site(_: str) -> bool:
+    """No other site's pages may act for the caller."""
+    return False
+
+
+class Authenticator:
+    """Authenticates requests by their headers."""
+
+    def __init__(self, auth: AuthSettings, local_user: str, keys: PublishedKeys | None = None) -> None:
+        self._auth = auth
+        self._local = Caller(local_user, "local")
+        self._published = keys
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Authenticator":
+        """The authenticator of these settings; one log line says when nobody has to prove anything."""
+        auth = settings.auth
+        if not auth.on:
+            log.warning("authentication is off: this computer alone is answered, no proof is asked")
+        published = PublishedKeys(auth.jwks_url) if auth.jwks_url else None
+        return cls(auth, settings.user or login_name(), published)
+
+    @property
+    def on(self) -> bool:
+        """Whether callers have to prove who they are."""
+        return self._auth.on
+
+    async def caller(
+        self,
+        headers: Mapping[str, str],
+        peer: str | None,
+        *,
+        friendly: Callable[[str], bool] = no_other_site,
+    ) -> Caller:
+        """Authenticates a request by its headers (names in lower case) and the address `peer`.
+
+        A cookie, or no proof at all, counts only from this server's own pages, those of a `friendly`
+        origin, and programs. Raises NotAuthenticated.
+        """
+        found = await self._caller_from_headers(headers) if self.on else self._local
+        if found.kind == "local" and not is_local(headers, peer):
+            raise OriginRefused("auth_local_only")
+        origin = foreign_origin(headers) if found.by_cookie or found.kind == "local" else None
+        if origin is not None and not friendly(origin):
+            raise OriginRefused("auth_other_site", origin=origin[:100])
+        return found
+
+    async def _caller_from_headers(self, headers: Mapping[str, str]) -> Caller:
+        scheme, _, bearer = headers.get("authorization", "").partition(" ")
+        given = bearer.strip() if scheme.casefold() == "bearer" else headers.get("x-api-key", "").strip()
+        kept = "" if given else cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        return await self.caller_of(given or kept, by_cookie=bool(kept))
+
+    async def caller_of(self, credential: str, *, by_cookie: bool = False) -> Caller:
+        """The owner of a token or key; raises NotAuthenticated."""
+        if not credential:
+            raise NotAuthenticated("auth_missing")
+        if len(credential) > MAX_TOKEN_CHARS or not credential.isascii():
+            raise NotAuthenticated("auth_refused")
+        if credential.startswith(KEY_PREFIX):
+            return Caller(self._holder(credential), "key", by_cookie)
+        return Caller(await self._subject(credential), "token", by_cookie)
+
+    def _holder(self, key: str) -> str:
+        """The user of an API key; all keys are compared, so that time tells nothing."""
+        digest = digest_of(key)
+        users = [known.user for known in self._auth.api_keys if hmac.compare_digest(known.digest, digest)]
+        if not users:
+            raise NotAuthenticated("auth_refused")
+        return users[0]
+
+    async def _subject(self, token: str) -> str:
+        """The user whom a token names. The log tells why one is refused, the caller is not told."""
+        try:
+            claims = await self._claims(token)
+        except jwt.ExpiredSignatureError:
+            raise NotAuthenticated("auth_expired") from None
+        except (jwt.PyJWTError, RecursionError) as error:  # the latter: JSON nested a thousand deep
+            log.info("a token was refused: %s", type(error).__name__)
+            raise NotAuthenticated("auth_refused") from None
+        user: str = claims["sub"]
+        if not user.strip() or len(user) > 200 or not user.isprintable():
+            raise NotAuthenticated("auth_refused")
+        return user
+
+    async def _claims(self, token: str) -> dict[str, Any]:
+        """The checked claims. The algorithm's family picks the key, so that none is used for the other."""
+        header = jwt.get_unverified_header(token)
+        key: jwt.PyJWK | str
+        allowed: tuple[str, ...] = PUBLISHED_ALGORITHMS
+        if header.get("alg") == "HS256" and self._auth.secret is not None:
+            key, allowed = self._auth.secret.get_secret_value(), ("HS256",)
+        elif header.get("alg") in PUBLISHED_ALGORITHMS and self._published is not None:
+            found = await self._published.find(header.get("kid"))
+            if found is None:
+                raise jwt.InvalidKeyError("no such key")
+            key = found
+        else:
+            raise jwt.InvalidAlgorithmError("not one of ours")
+        return jwt.decode(
+            token,
+            key,
+            algorithms=allowed,
+            audience=self._auth.audience,
+            issuer=self._auth.issuer,
+            leeway=LEEWAY_SECONDS,
+            options={"require": ["exp", "sub"], "enforce_minimum_key_length": True},
+        )
+
+
+def check_bind_address(host: str, settings: Settings) -> None:
+    """InputRefused when a server without authentication would be reached from other computers."""
+    if not settings.auth.on and not is_loopback(host):
+        raise InputRefused("listening_open", host=host or "*")

@@ -1,0 +1,158 @@
+"""The user as a whole: profile, settings, background work, metrics, export, forgetting."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Literal
+from zoneinfo import available_timezones
+
+from fastapi import Form, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.evals.memory_metrics import memory_metrics
+from thoughtcycle.evals.metrics import Metric, shown
+from thoughtcycle.evals.metrics_page import plot
+from thoughtcycle.memory.text import habit_label, mood_label
+from thoughtcycle.prompts.loader import texts
+from thoughtcycle.web.api import jobs as jobs_api
+from thoughtcycle.web.api.user import Farewells
+from thoughtcycle.web.api.user import forget as forget_all
+from thoughtcycle.web.auth.callers import COOKIE
+from thoughtcycle.web.pages.rendering import Page, Reader
+from thoughtcycle.web.pages.routing import pages
+from thoughtcycle.web.server.dependencies import MemoryDep, ServerDep
+
+router = pages()
+
+Choice = Literal["", "on", "off"]
+
+
+@router.get("/profile")
+async def profile(reader: Reader, memory: MemoryDep) -> HTMLResponse:
+    """Habits and preferences with their confidence, and the last moods."""
+    known = await memory.profile(reader.user)
+    moods = [(mood_label(mood.name, reader.language), mood) for _, mood in reversed(known.moods)]
+    entries = [
+        (habit_label(one.key, reader.language), habit_label(one.value, reader.language), one)
+        for one in sorted(known.entries, key=lambda one: -one.confidence)
+    ]
+    return reader.html("profile.html", entries=entries, moods=moods)
+
+
+@router.get("/settings")
+async def settings(reader: Reader, memory: MemoryDep, saved: bool = False) -> HTMLResponse:
+    """The user's settings."""
+    zones = sorted(available_timezones())
+    kept = await memory.settings(reader.user)
+    return reader.html("settings.html", kept=kept, zones=zones, saved=saved)
+
+
+@router.post("/settings")
+async def change_settings(
+    reader: Reader,
+    memory: MemoryDep,
+    smart_context: Annotated[Choice, Form()] = "",
+    paused: Annotated[Literal["", "on"], Form()] = "",
+    language: Annotated[Literal["", "pt", "en"], Form()] = "",
+    time_zone: Annotated[str, Form(max_length=200)] = "",
+) -> Response:
+    """Keeps the settings as the form has them."""
+    await memory.change_settings(
+        reader.user,
+        smart_context={"on": True, "off": False}.get(smart_context),
+        paused=paused == "on",
+        language=language or None,
+        time_zone=time_zone.strip() or None,
+    )
+    saved = "/settings?saved=true"
+    return Response(headers={"HX-Redirect": saved}) if reader.part else RedirectResponse(saved, 303)
+
+
+@router.get("/jobs")
+async def jobs(reader: Reader, memory: MemoryDep) -> HTMLResponse:
+    """Background work: what waits, runs, or failed for good."""
+    return reader.html("jobs.html", jobs=await memory.queue.listing([reader.user]))
+
+
+@router.post("/jobs/{id}/retry")
+async def retry(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
+    """Tries again what failed for good."""
+    await jobs_api.retry(id, reader.user, memory)
+    return reader.html("parts/jobs.html", jobs=await memory.queue.listing([reader.user]))
+
+
+@router.get("/metrics")
+async def metrics(reader: Reader) -> HTMLResponse:
+    """The page; the figures come after it, because they take a while."""
+    return reader.html("metrics.html")
+
+
+@router.get("/metrics/figures")
+async def figures(reader: Reader, memory: MemoryDep) -> HTMLResponse:
+    """How well the memory serves (LM-14), as plots and table."""
+    found = await memory_metrics(memory, reader.user)
+    words = texts(reader.language, "metrics")
+    plots = [
+        (words[f"plot.{unit}"], plot(of, reader.language))
+        for unit in ("share", "ms")
+        if (of := [one for one in found if one.unit == unit and one.value is not None])
+    ]
+    lines = [_line(one, reader) for one in found]
+    return reader.html("parts/figures.html", plots=plots, lines=lines, columns=words["columns"].split(", "))
+
+
+def _line(one: Metric, reader: Page) -> tuple[str, str, str, str]:
+    words = texts(reader.language, "metrics")
+    value, count = shown(one, reader.language), reader.number(one.count)
+    return words[f"name.{one.name}"], value, count, words[f"what.{one.name}"]
+
+
+@router.get("/account")
+async def account(reader: Reader, memory: MemoryDep) -> HTMLResponse:
+    """How much is kept, the way to take it along, and the way to have it forgotten."""
+    census = await memory.stats(reader.user)
+    links = await memory.channel_links(reader.user)
+    return reader.html(
+        "account.html", census=census, memories=sum(census.memories.values()), links=links, code=""
+    )
+
+
+@router.post("/account/links/code")
+async def link_code(reader: Reader, memory: MemoryDep) -> HTMLResponse:
+    """A code by which a messaging channel becomes this user's (LM-13)."""
+    code = await memory.link_code(reader.user)
+    return reader.html("parts/links.html", links=await memory.channel_links(reader.user), code=code)
+
+
+@router.post("/account/links/end")
+async def unlink(
+    reader: Reader,
+    memory: MemoryDep,
+    channel: Annotated[str, Form(max_length=100)] = "",
+    sender: Annotated[str, Form(max_length=300)] = "",
+) -> HTMLResponse:
+    """Ends what a code began: the sender on that channel is nobody again."""
+    await memory.unlink_channel(reader.user, channel, sender)
+    return reader.html("parts/links.html", links=await memory.channel_links(reader.user), code="")
+
+
+@router.post("/account/forget")
+async def forget(
+    reader: Reader, memory: MemoryDep, server: ServerDep, confirm: Annotated[str, Form(max_length=300)] = ""
+) -> Response:
+    """Erases everything of the user for good, and shows what was erased and what a scan finds afterwards."""
+    if confirm.strip() != reader.user:
+        raise InputRefused("forget_unconfirmed", user=reader.user)
+    farewell = await forget_all(Farewells(confirm=reader.user), reader.user, memory, server)
+    found = {name: _named(reader, getattr(farewell, name)) for name in ("erased", "left")}
+    answer = reader.html("forgotten.html", found=found)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return answer
+
+
+def _named(reader: Page, found: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Rows of tables by what they hold; those of a table that people need no name for, together."""
+    counts = Counter[str]()
+    for table, count in found.items():
+        counts[table if f"table.{table}" in reader.words else "others"] += count
+    return [(reader.say(f"table.{table}"), reader.number(count)) for table, count in counts.items() if count]

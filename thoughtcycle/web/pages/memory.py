@@ -1,0 +1,115 @@
+"""One memory: content, origin, history, and actions on it."""
+
+from typing import Annotated, Any
+
+from fastapi import Form
+from fastapi.responses import HTMLResponse
+
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import MemoryRecord, file_of, utc_now
+from thoughtcycle.memory.redaction import listed, listed_history
+from thoughtcycle.memory.text import HIDDEN, holds_secret
+from thoughtcycle.memory.versioning import nothing_to_undo
+from thoughtcycle.web.api.memories import CHANGES, Change, known
+from thoughtcycle.web.pages.memories import ListQueryDep, change_headers, full_page, rows
+from thoughtcycle.web.pages.rendering import Page, Reader
+from thoughtcycle.web.pages.routing import pages
+from thoughtcycle.web.pages.strength_curve import strength_curve
+from thoughtcycle.web.server.dependencies import MemoryDep
+
+router = pages(prefix="/memories/{id}")
+
+
+@router.get("")
+async def show(
+    reader: Reader, id: str, memory: MemoryDep, asked: ListQueryDep, reveal: bool = False
+) -> HTMLResponse:
+    """The memory; over the list where somebody comes straight to it."""
+    record = await known(memory, reader.user, id)
+    if reader.part:
+        return await _detail(reader, memory, record, reveal=reveal)
+    detail = reader.text("parts/memory.html", **await _template_values(reader, memory, record, "", reveal))
+    return await full_page(reader, memory, asked, detail)
+
+
+@router.get("/row")
+async def row(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
+    """The memory as its row of the list."""
+    record = await known(memory, reader.user, id)
+    return reader.html("parts/memory_rows.html", rows=rows((record,)))
+
+
+@router.post("/edit")
+async def edit(
+    reader: Reader, id: str, memory: MemoryDep, content: Annotated[str, Form(max_length=20_000)] = ""
+) -> HTMLResponse:
+    """Corrects it: only the history remembers what it said."""
+    if not content.strip():
+        raise InputRefused("memory_empty")
+    record = await memory.update(reader.user, id, content=content.strip(), correction=True)
+    return await _detail(reader, memory, record, note=reader.say("changed.edit"))
+
+
+@router.post("/erase")
+async def erase(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
+    """Erases it for good, and tells what was erased."""
+    receipt = await memory.erase(reader.user, [id])
+    lines = receipt.text(reader.language).splitlines()
+    return reader.html("parts/erased.html", headers=change_headers([id]), lines=lines)
+
+
+@router.post("/undo")
+async def undo(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
+    """Takes back its newest change."""
+    result = await memory.undo(reader.user, id)
+    if result.undone is None:
+        raise nothing_to_undo(await known(memory, reader.user, id))
+    note = reader.say("undone", op=reader.label(f"op.{result.undone.op}"))
+    return await _detail(reader, memory, await known(memory, reader.user, id), note=note, undo=False)
+
+
+@router.post("/{change}")
+async def change(reader: Reader, id: str, change: Change, memory: MemoryDep) -> HTMLResponse:
+    """Pins, unpins, archives, restores or hides it."""
+    (record,) = await CHANGES[change](memory, reader.user, [id])
+    return await _detail(reader, memory, record, note=reader.say(f"changed.{change}", count=1))
+
+
+async def _detail(
+    reader: Page,
+    memory: Memory,
+    record: MemoryRecord,
+    *,
+    note: str = "",
+    reveal: bool = False,
+    undo: bool = True,
+) -> HTMLResponse:
+    """The memory after a change (`note`), which the list learns of."""
+    told = await _template_values(reader, memory, record, note, reveal)
+    headers = change_headers([record.id]) if note else None
+    return reader.html("parts/memory.html", headers=headers, **{**told, "may_undo": bool(note) and undo})
+
+
+async def _template_values(
+    reader: Page, memory: Memory, record: MemoryRecord, note: str, reveal: bool
+) -> dict[str, Any]:
+    """The template's values; of a hidden or erased memory only that it exists."""
+    seen = listed(record)
+    readable = seen is record and record.status not in ("hidden", "erased")
+    why = await memory.why(reader.user, record.id) if readable else None
+    history = () if why else listed_history(record, await memory.history(reader.user, record.id))
+    access = (await memory.accesses(reader.user, [record.id])).get(record.id)
+    secret = readable and holds_secret(record.text)
+    return {
+        "record": seen,
+        "text": seen.text if readable or record.status == "hidden" else HIDDEN,
+        "secret": secret and not reveal,
+        "file": file_of(record.content) is not None and readable,
+        "why": why,
+        "history": history,
+        "access": access,
+        "curve": strength_curve(record, utc_now(), width=420, height=90),
+        "note": note,
+        "may_undo": False,
+    }

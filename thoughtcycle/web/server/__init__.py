@@ -1,0 +1,1 @@
+"""The server: app, resources, turns, metrics, tuning."""
