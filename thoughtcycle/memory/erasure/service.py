@@ -37,8 +37,8 @@ log = logging.getLogger(__name__)
 
 GRACE = timedelta(hours=24)
 """How long what the user deleted can be brought back (BY-9)."""
-LOOKS = 3
-"""How often an erasure looks again whether turns under way go on storing its words."""
+LOOKS = 20
+"""How often at most an erasure looks again, as long as turns under way go on storing its words."""
 _PAGE = 1_000
 
 Place = Callable[[str, Sequence[str], Mask], Awaitable[int]]
