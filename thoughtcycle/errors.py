@@ -14,7 +14,7 @@ ThoughtcycleError
 ├── NotAllowed                no user, somebody else's chat, an id that was never recalled
 │   ├── ChatUnknown
 │   └── MemoryUnknown
-├── StorageFailed             the database said no; so do Conflict and SheetBroken of thoughtcycle.memory
+├── StorageFailed             the database said no; so do Conflict and DocumentBroken of thoughtcycle.memory
 │   ├── StorageLocked         another process writes
 │   ├── StorageUnusable       the next write would fail as well (read-only, newer schema, full spool …)
 │   │   ├── StorageUnavailable

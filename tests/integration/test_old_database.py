@@ -24,7 +24,7 @@ from support.old_database import (
     told,
     url_of,
 )
-from thoughtcycle.memory.conversation.loading import SheetBroken
+from thoughtcycle.memory.conversation.loading import DocumentBroken
 from thoughtcycle.memory.storage.mongo import schema as mongo_schema
 from thoughtcycle.memory.storage.sqlite import schema as sqlite_schema
 
@@ -155,7 +155,7 @@ async def test_a_memory_of_before_that_cannot_be_read_is_told_and_made_anew(
 ) -> None:
     async with opened(edited(tmp_path / "m.sqlite", change)) as memory:
         assert (await memory.sheets(PORTUGUESE, "casa")).conversation is not None
-        with pytest.raises(SheetBroken):
+        with pytest.raises(DocumentBroken):
             await memory.conversation_memory(PORTUGUESE, "casa")
         assert {flaw.code for flaw in await memory.doctor(PORTUGUESE)} == {"sheet_broken"}
         assert await memory.doctor(mend=True) == []

@@ -7,7 +7,7 @@ import pytest
 
 from support.databases import database_url
 from support.memories import WordEmbedder
-from thoughtcycle.memory.conversation.loading import SheetBroken
+from thoughtcycle.memory.conversation.loading import DocumentBroken
 from thoughtcycle.memory.core.worker import Worker
 from thoughtcycle.memory.erasure.service import GRACE
 from thoughtcycle.memory.memory import Memory
@@ -131,7 +131,7 @@ async def readable(memory: Memory, edits: dict[str, tuple[str, dict[str, Any], b
         if not broken or kind == SETTINGS:
             await memory.conversation_memory(user, chat)
             continue
-        with pytest.raises(SheetBroken) as refused:
+        with pytest.raises(DocumentBroken) as refused:
             await (memory.profile(user) if kind == PROFILE else memory.conversation_memory(user, chat))
         text = refused.value.text("pt")
         assert "\n" not in text and "doctor --repair" in text, user

@@ -7,7 +7,7 @@ import pytest
 
 from support.exchanges import at, exchange, judged
 from support.sheets import read, stored
-from thoughtcycle.memory.conversation.loading import SheetBroken, recounted
+from thoughtcycle.memory.conversation.loading import DocumentBroken, recounted
 from thoughtcycle.memory.model.conversation import ConversationMemory, Period
 from thoughtcycle.memory.model.judgement import CriticalDatum, CriticalKind, Preserved, PreservedData
 from thoughtcycle.memory.model.records import Cycle
@@ -339,7 +339,7 @@ def test_a_memory_is_read_as_it_was_stored_and_refused_where_cycles_are_missing(
         ["c0", "", "c2", "c0"],
     )
     for wrong in (found.entries["cycle_ids"][:2], ['["c0"]', *found.entries["cycle_ids"][1:]]):
-        with pytest.raises(SheetBroken):
+        with pytest.raises(DocumentBroken):
             read(replace(found, entries={**found.entries, "cycle_ids": wrong}))
 
 

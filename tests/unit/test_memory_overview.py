@@ -7,7 +7,7 @@ from support.memories import START, said
 from support.sheets import PLAN, sheet, talk
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.chats.overview import KeptChat
-from thoughtcycle.memory.conversation.loading import SheetBroken
+from thoughtcycle.memory.conversation.loading import DocumentBroken
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.rules.rendering import as_object
 from thoughtcycle.memory.rules.word_budget import Volume, count_words, cycle_words
@@ -69,6 +69,6 @@ async def test_a_broken_memory_counts_as_none_in_a_list(memory: Memory) -> None:
     await memory.core.storage.documents.put("ana", ("conversation", "chat"), "{}", before=0, at=START)
     (kept,) = await memory.kept_chats("ana")
     assert kept.memory.total_word_count == cycle_words(cycle)
-    with pytest.raises(SheetBroken):
+    with pytest.raises(DocumentBroken):
         await memory.kept_chat("ana", "chat")
     assert await memory.doctor("ana", mend=True) == []

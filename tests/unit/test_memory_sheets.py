@@ -9,7 +9,7 @@ from support.engines import memory as memory
 from support.memories import START, said
 from support.sheets import DOG, PLAN, dog, judgement, profile, sheet, talk
 from thoughtcycle.errors import InputRefused, NotAllowed
-from thoughtcycle.memory.conversation.loading import SheetBroken, dumped
+from thoughtcycle.memory.conversation.loading import DocumentBroken, dumped
 from thoughtcycle.memory.conversation.service import PROFILE
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.conversation import ConversationMemory, LedgerEntry, Profile, UserSettings
@@ -288,7 +288,7 @@ async def test_a_broken_sheet_never_breaks_a_turn(memory: Memory, document: str)
         memory.profile("ana"),
         memory.change_settings("ana", paused=False),
     ):
-        with pytest.raises(SheetBroken) as broken:
+        with pytest.raises(DocumentBroken) as broken:
             await call
         assert broken.value.code == "sheet_broken"
     await storage.users.forget("ana", START)
@@ -300,7 +300,7 @@ async def test_times_without_a_zone_are_broken(memory: Memory) -> None:
     old = json.loads(rows["old_memory"][0]) | {"timestamp": "2026-03-01T12:00:00"}
     changed = {**rows, "old_memory": [json.dumps(old), *rows["old_memory"][1:]]}
     await memory.core.storage.documents.put("ana", CHAT, text, before=0, at=START, entries=changed)
-    with pytest.raises(SheetBroken) as broken:
+    with pytest.raises(DocumentBroken) as broken:
         await memory.conversation_memory("ana", "chat")
     assert broken.value.cause == "old_memory.0.timestamp: timezone_aware"
     await memory.core.storage.documents.drop("ana", CHAT, at=START)

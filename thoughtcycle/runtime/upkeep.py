@@ -6,7 +6,7 @@ from datetime import timedelta
 from thoughtcycle.errors import StorageFailed
 from thoughtcycle.graph.formation import Formation, compile_formation
 from thoughtcycle.graph.garden import GardenGraph, compile_garden
-from thoughtcycle.memory.conversation import SheetBroken
+from thoughtcycle.memory.conversation import DocumentBroken
 from thoughtcycle.memory.core import Kind, Told, Worker
 from thoughtcycle.memory.erasure import GRACE
 from thoughtcycle.memory.memory import Memory
@@ -90,7 +90,7 @@ async def form(memory: Memory, formation: Formation, job: Job) -> None:
     try:
         await formation.ainvoke({"cycle_id": cycle.id}, context=Context(user_id=job.user))
     except Exception as failure:  # whatever it was, it is raised again
-        away = isinstance(failure, StorageFailed) and not isinstance(failure, SheetBroken)
+        away = isinstance(failure, StorageFailed) and not isinstance(failure, DocumentBroken)
         if job.attempts >= ATTEMPTS and not away:
             await _leave_out(memory, cycle)
         raise

@@ -49,7 +49,7 @@ class ChatOverview:
         ]
 
     async def kept_chat(self, user: str, chat: str) -> KeptChat:
-        """One chat. Raises ChatUnknown, SheetBroken where its memory cannot be read."""
+        """One chat. Raises ChatUnknown, DocumentBroken where its memory cannot be read."""
         found = await self._storage.chats.conversation(owned(user), chat)
         if found is None or found.tip is None:
             raise ChatUnknown(chat)

@@ -2,7 +2,7 @@
 
 from thoughtcycle.memory.conversation.loading import (
     HOT,
-    SheetBroken,
+    DocumentBroken,
     as_stored,
     conversation_of,
     dumped,
@@ -18,7 +18,7 @@ __all__ = [
     "HOT",
     "PROFILE",
     "Conversations",
-    "SheetBroken",
+    "DocumentBroken",
     "as_stored",
     "conversation_of",
     "dumped",

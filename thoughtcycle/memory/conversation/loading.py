@@ -1,4 +1,4 @@
-"""Stored documents as records and back: what is wrong is told, wrong word counts are put right (pure)."""
+"""Converts stored documents to records and back; checks them and corrects word counts (pure)."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,12 +19,11 @@ CYCLES = "cycle_ids"
 PARTS = (*HOT, "ledger")
 _CYCLES = TypeAdapter(tuple[tuple[str, ...], ...])
 
-R = TypeVar("R", ConversationMemory, Profile)
 T = TypeVar("T")
 
 
-class SheetBroken(StorageFailed):
-    """A stored sheet is not what it should be, as after an edit by hand."""
+class DocumentBroken(StorageFailed):
+    """A stored document cannot be read, as after an edit by hand."""
 
     def __init__(self, kind: str, id: str, cause: str) -> None:
         super().__init__("sheet_broken", sheet=f"{kind} {id!r}" if id else kind, cause=cause)
@@ -32,32 +31,32 @@ class SheetBroken(StorageFailed):
 
 
 def conversation_of(found: StoredDocument | None, user: str, chat: str, now: datetime) -> ConversationMemory:
-    """The memory of a chat; an unknown one starts empty (CM-1). Raises SheetBroken."""
+    """The memory of a chat; an unknown one starts empty (CM-1). Raises DocumentBroken."""
     if found is None or found.document is None:
         revision = found.revision if found is not None else 0
         return ConversationMemory(
             chat_id=chat, user_id=user, revision=revision, created_at=now, updated_at=now
         )
-    return recounted(_as_of(found, _conversation(found)))
+    return recounted(_conversation(found).model_copy(update={"revision": found.revision}))
 
 
 def profile_of(found: StoredDocument | None, user: str) -> Profile:
-    """The profile; an unknown user's is empty. Raises SheetBroken."""
+    """The profile; an unknown user's is empty. Raises DocumentBroken."""
     if found is None or found.document is None:
         return Profile(user=user, revision=found.revision if found is not None else 0)
-    return _as_of(found, _profile(found))
+    return _profile(found).model_copy(update={"revision": found.revision})
 
 
 def settings_of(found: Mapping[str, Any] | None, user: str) -> UserSettings:
-    """The settings; who has set nothing has the deployment's. Raises SheetBroken."""
+    """The settings; of a user without any, those of the deployment. Raises DocumentBroken."""
     try:
         return UserSettings(**{**(found or {}), "user": user})
     except ValidationError as error:
-        raise SheetBroken("settings", "", _cause(error)) from error
+        raise DocumentBroken("settings", "", _cause(error)) from error
 
 
 def salvaged(found: Mapping[str, Any], user: str) -> dict[str, Any]:
-    """What can be read of broken settings; collection counts as paused where that cannot be."""
+    """The readable part of broken settings; an unreadable `paused` counts as paused."""
     kept: dict[str, Any] = {}
     for name in UserSettings.model_fields.keys() & found.keys() - {"revision"}:
         try:
@@ -68,60 +67,56 @@ def salvaged(found: Mapping[str, Any], user: str) -> dict[str, Any]:
 
 
 def as_stored(found: StoredDocument) -> ConversationMemory | Profile:
-    """The record of a document that is there, with its own counts and revision. Raises SheetBroken."""
+    """The record of a document that is there, with its own counts and revision. Raises DocumentBroken."""
     return _conversation(found) if found.kind == "conversation" else _profile(found)
-
-
-def _as_of(found: StoredDocument, record: R) -> R:
-    return record.model_copy(update={"revision": found.revision})
 
 
 def _profile(found: StoredDocument) -> Profile:
     profile = _validated(found, Profile.model_validate_json, found.document or "")
     if profile.user != found.user:
-        raise SheetBroken(found.kind, found.id, "user")
+        raise DocumentBroken(found.kind, found.id, "user")
     return profile
 
 
 def _conversation(found: StoredDocument) -> ConversationMemory:
-    """The memory of a chat, if it is the owner's and of what it is kept for."""
+    """The memory of a chat, checked against its owner, its chat and its entries."""
     parts = [part for part in PARTS if found.entries.get(part)]
     rows = "".join(f'"{part}":[{",".join(found.entries[part])}],' for part in parts)
-    text = f"{{{rows}{(found.document or '').lstrip()[1:]}"  # what the document says of a part counts
+    text = f"{{{rows}{(found.document or '').lstrip()[1:]}"  # a part that the document has itself wins
     memory = _validated(found, ConversationMemory.model_validate_json, text)
     if (memory.user_id, memory.chat_id) != (found.user, found.id):
-        raise SheetBroken(found.kind, found.id, "user_id, chat_id")
+        raise DocumentBroken(found.kind, found.id, "user_id, chat_id")
     if memory.rolled is None:
-        raise SheetBroken(found.kind, found.id, "rolled")
+        raise DocumentBroken(found.kind, found.id, "rolled")
     if found.partial:
         return memory
     cycles = _validated(found, _CYCLES.validate_json, f"[{','.join(found.entries.get(CYCLES, ()))}]")
     if (len(cycles), sum(map(len, cycles))) != (len(memory.periods), memory.rolled):
-        raise SheetBroken(found.kind, found.id, CYCLES)
+        raise DocumentBroken(found.kind, found.id, CYCLES)
     pairs = zip(memory.periods, cycles, strict=True)
     periods = tuple(one.model_copy(update={"cycle_ids": ids}) for one, ids in pairs)
     return memory.model_copy(update={"periods": periods, "rolled": None})
 
 
 def _validated(found: StoredDocument, read: Callable[[str], T], text: str) -> T:
-    """What `read` makes of the text."""
+    """The text read by `read`; raises DocumentBroken."""
     if found.flaw is not None:
-        raise SheetBroken(found.kind, found.id, found.flaw)
+        raise DocumentBroken(found.kind, found.id, found.flaw)
     try:
         return read(text)
     except ValidationError as error:
-        raise SheetBroken(found.kind, found.id, _cause(error)) from error
+        raise DocumentBroken(found.kind, found.id, _cause(error)) from error
 
 
 def _cause(error: ValidationError) -> str:
-    """The first thing that is wrong and where, without what stands there."""
+    """Place and type of the first error, without the value."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"]))
     return f"{place}: {first['type']}" if place else first["type"]
 
 
 def dumped(record: ConversationMemory | Profile, revision: int) -> tuple[str, Entries]:
-    """A record as its revision `revision`: the document, and the entries of the parts that were read."""
+    """The document of a record at `revision`, and the entries of the parts that were read."""
     record = record.model_copy(update={"revision": revision})
     if isinstance(record, Profile):
         return record.model_dump_json(), {}
@@ -140,7 +135,7 @@ def dumped(record: ConversationMemory | Profile, revision: int) -> tuple[str, En
 def recounted(memory: ConversationMemory, recent: Iterable[Cycle] | None = None) -> ConversationMemory:
     """`memory` with the word counts of its texts (CM-8); `recent` are the cycles of its recent memory.
 
-    Without these the total stays, if it can be right.
+    Without `recent` the total stays, unless the other counts exceed it.
     """
     right = counted(memory, recent or ())
     if recent is None and right.total_word_count < memory.total_word_count:
@@ -149,7 +144,7 @@ def recounted(memory: ConversationMemory, recent: Iterable[Cycle] | None = None)
 
 
 def without_cycles(profile: Profile, cycles: Collection[str]) -> Profile:
-    """`profile` as if these cycles had not been: entries that rest on nothing else are gone."""
+    """`profile` without these cycles, and without entries that come from them alone."""
     gone = frozenset(cycles)
     entries = [
         one.model_copy(update={"cycles": tuple(id for id in one.cycles if id not in gone)})

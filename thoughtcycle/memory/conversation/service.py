@@ -1,4 +1,4 @@
-"""Memories of chats, profile and settings of a user, and the cycles that wait for formation."""
+"""Conversation memories, profile and settings of a user, and the cycles that wait for formation."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from thoughtcycle.errors import ChatUnknown, InputRefused
 from thoughtcycle.memory.conversation.loading import (
     HOT,
-    SheetBroken,
+    DocumentBroken,
     conversation_of,
     dumped,
     profile_of,
@@ -46,15 +46,14 @@ _RECENT = 2
 """Cycles of the recent memory (CM-2)."""
 _TRIES = 8
 _USERS = 1_000
-"""Users whose settings are kept at hand."""
-_FIXED = {"user", "revision"}
+"""Users whose settings are cached."""
 
 S = TypeVar("S", ConversationMemory, Profile)
 
 
 @dataclass(frozen=True)
-class Sheets:
-    """What the reply path is given of a user; without entries of which nothing may be read."""
+class UserDocuments:
+    """A user's documents for a reply, without entries of which nothing may be read."""
 
     conversation: ConversationMemory | None
     """None where no chat was asked for."""
@@ -63,7 +62,7 @@ class Sheets:
 
 
 class Conversations:
-    """Reads and writes sheets; hidden words are masked wherever something is read."""
+    """Reads and writes conversation memories, profiles and settings; hidden words are masked on read."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -71,13 +70,13 @@ class Conversations:
         self._masks = core.redactors
         self._storage = core.storage
         self.availability = core.availability
-        self._settled: dict[str, tuple[Hashable, UserSettings]] = {}
+        self._settings_cache: dict[str, tuple[Hashable, UserSettings]] = {}
 
-    async def sheets(self, user: str, chat: str | None) -> Sheets:
-        """What a reply needs, of the chat's memory no more than formation reads (see `conversation_memory`).
+    async def sheets(self, user: str, chat: str | None) -> UserDocuments:
+        """The documents for a reply; the conversation memory is partial (see `conversation_memory`).
 
-        A document that is broken counts as absent here, and as paused where it is the settings; `doctor`
-        tells of it. A chat of another user's has none.
+        A broken document counts as absent here, broken settings as paused; `doctor` reports them. A chat of
+        another user has none.
         """
         names: list[DocumentName] = [PROFILE] if chat is None else [PROFILE, ("conversation", chat)]
         stored, mask, settings = await asyncio.gather(
@@ -88,21 +87,19 @@ class Conversations:
         if mask and chat is not None:
             stored = await self._storage.documents.find(user, names)
         found, now = {one.kind: one for one in stored}, self._clock()
-        profile = await self._read(user, mask, self._lenient(found.get("profile"), profile_of, user))
-        if chat is None:
-            return Sheets(None, legible_profile(profile), settings)
-        known = self._lenient(
-            found.get("conversation"), lambda one, user: conversation_of(one, user, chat, now), user
-        )
-        shown = legible_conversation(await self._read(user, mask, known))
-        return Sheets(shown, legible_profile(profile), settings)
+        profile = await self._read(user, mask, _or_empty(found.get("profile"), profile_of, user))
+        conversation = None
+        if chat is not None:
+            stored_memory = found.get("conversation")
+            known = _or_empty(stored_memory, lambda one, user: conversation_of(one, user, chat, now), user)
+            conversation = legible_conversation(await self._read(user, mask, known))
+        return UserDocuments(conversation, legible_profile(profile), settings)
 
     async def conversation_memory(self, user: str, chat: str, *, partial: bool = False) -> ConversationMemory:
         """The memory of a chat; revision 0 where there is none. Wrong word counts are put right (CM-8).
 
-        `partial`: without what grows with the chat, which a further cycle does not change; all of it while
-        the user has hidden words: to mask these it is needed.
-        Raises ChatUnknown, SheetBroken where it cannot be read.
+        `partial`: without the parts that only grow; the whole while the user has hidden words, since masking
+        needs it. Raises ChatUnknown, DocumentBroken where it cannot be read.
         """
         parts = HOT if partial else None
         name: DocumentName = ("conversation", chat)
@@ -128,18 +125,18 @@ class Conversations:
         for one in found:
             try:
                 known = conversation_of(one, user, one.id, self._clock())
-            except SheetBroken as broken:
-                log.warning("a stored sheet cannot be used: %s", broken.cause)
+            except DocumentBroken as broken:
+                _log_broken(broken)
             else:
                 memories.append(await self._read(user, mask, known))
         return memories
 
     async def keep_conversation_memory(self, memory: ConversationMemory) -> ConversationMemory:
-        """Stores the memory of a chat, and gives it with its new revision and time.
+        """Stores the memory of a chat (optimistic lock); returns it with its new revision and time.
 
-        Of one that was read in part the rest stays as it is. What was masked when it was read, and left as
-        it was, is stored in full. Raises Conflict when it was stored or dropped since it was read, or read
-        without words while others are hidden now, ChatUnknown for a chat that is not the user's.
+        The parts that a partial read left out stay as they are. Masked text that was not changed is stored
+        in full. Raises Conflict when it was stored or dropped since it was read, or when other words are
+        hidden now than then, ChatUnknown for a chat that is not the user's.
         """
         user, chat = owned(memory.user_id), memory.chat_id
         owner, mask = await asyncio.gather(self._storage.chats.owner(chat), self._masks.of(user))
@@ -147,75 +144,75 @@ class Conversations:
             raise ChatUnknown(chat)
         _check_hidden(memory, mask)
         raw = kept = memory.model_copy(update={"updated_at": self._clock()})
-        if mask and memory.revision and not memory.partial:  # what is partial was never masked
+        if mask and memory.revision and not memory.partial:  # a partial memory is never masked
             found = await self.document(user, ("conversation", chat))
             stored = await self._with_counts(found, user, chat)
-            read = recounted(await self._read(user, mask, stored))  # upkeep counts the words that are left
+            read = recounted(await self._read(user, mask, stored))  # maintenance counts the visible words
             raw = await asyncio.to_thread(unmasked, recounted(raw), stored, read)
         revision = await self._keep(("conversation", chat), user, recounted(raw))
         return kept.model_copy(update={"revision": revision})
 
     async def profile(self, user: str) -> Profile:
-        """The cognitive profile (LM-3); empty, revision 0, where there is none. Raises SheetBroken."""
-        stored, mask = await asyncio.gather(self._raw_profile(owned(user)), self._masks.of(user))
-        return await self._read(user, mask, stored)
+        """The cognitive profile (LM-3); empty, revision 0, where there is none. Raises DocumentBroken."""
+        stored, mask = await asyncio.gather(self.document(owned(user), PROFILE), self._masks.of(user))
+        return await self._read(user, mask, profile_of(stored, user))
 
     async def keep_profile(self, profile: Profile) -> Profile:
-        """Stores the profile, and gives it with its new revision; as `keep_conversation_memory` does."""
+        """Stores the profile as `keep_conversation_memory` does; returns it with its new revision."""
         user = owned(profile.user)
         raw, mask = profile, await self._masks.of(user)
         _check_hidden(profile, mask)
         if mask and profile.revision:
-            stored = await self._raw_profile(user)
+            stored = profile_of(await self.document(user, PROFILE), user)
             raw = await asyncio.to_thread(unmasked, profile, stored, await self._read(user, mask, stored))
         return profile.model_copy(update={"revision": await self._keep(PROFILE, user, raw)})
 
     async def drop_observed(self, user: str, cycles: Collection[str]) -> None:
-        """Takes out of the profile what it has from these cycles alone; a broken one stays as it is.
+        """Removes from the profile what comes from these cycles alone; a broken one stays as it is.
 
-        Raises Conflict when others write all the time.
+        Raises Conflict after repeated concurrent writes.
         """
         for _ in range(_TRIES if cycles else 0):
             try:
                 known = await self.profile(user)
-            except SheetBroken as broken:
-                log.warning("a stored sheet cannot be used: %s", broken.cause)
+                if (after := without_cycles(known, cycles)) != known:
+                    await self.keep_profile(after)
                 return
-            after = without_cycles(known, cycles)
-            if after == known:
+            except DocumentBroken as broken:
+                _log_broken(broken)
                 return
-            try:
-                await self.keep_profile(after)
             except Conflict:
                 continue
-            return
         if cycles:
             raise Conflict
 
     async def settings(self, user: str) -> UserSettings:
-        """What the user has set; broken settings count as paused."""
-        glimpse, known = self._storage.glimpse(owned(user)), self._settled.get(user)
+        """The user's settings, cached; broken settings count as paused."""
+        glimpse, cached = self._storage.glimpse(owned(user)), self._settings_cache.get(user)
         mark = glimpse and (glimpse.pulse.forgotten, glimpse.settings)
-        if mark is not None and known is not None and known[0] == mark:
-            return known[1]
-        found = await self._settings(user)
+        if mark is not None and cached is not None and cached[0] == mark:
+            return cached[1]
+        try:
+            found = settings_of(await self._storage.documents.settings(user), user)
+        except DocumentBroken as broken:
+            _log_broken(broken)
+            found = UserSettings(user=user, paused=True)
         if mark is not None:
-            self._settled[user] = (mark, found)
-            while len(self._settled) > _USERS:
-                del self._settled[next(iter(self._settled))]
+            self._settings_cache[user] = (mark, found)
+            while len(self._settings_cache) > _USERS:
+                del self._settings_cache[next(iter(self._settings_cache))]
         return found
 
     async def preferences(self, user: str) -> UserSettings:
-        """`settings` for a reply, which an outage does not hold up: nothing is set then."""
-        nothing = UserSettings(user=owned(user))
-        return await self.availability.read(lambda: self.settings(user), nothing)
+        """`settings` for a reply; during an outage, the defaults."""
+        return await self.availability.read(lambda: self.settings(user), UserSettings(user=owned(user)))
 
     @explicit
     async def change_settings(self, /, user: str, **fields: Any) -> UserSettings:
         """Changes settings (fields of `UserSettings`); the others stay. Each is one of its type or None.
 
         Raises InputRefused ('preference_unknown', 'preference_value', 'unknown_language',
-        'unknown_time_zone'), SheetBroken.
+        'unknown_time_zone'), DocumentBroken.
         """
         wanted = checked_settings(fields)
         known = settings_of(await self._storage.documents.settings(owned(user)), user)
@@ -224,18 +221,13 @@ class Conversations:
         return settings_of(await self._storage.documents.change_settings(user, wanted), user)
 
     async def pending_cycles(self, user: str | None = None, *, limit: int) -> list[Cycle]:
-        """Cycles that formation has not looked at yet, masked, the oldest first.
-
-        None: of all users, for those who look after the database.
-        """
-        found = await self._storage.jobs.pending_cycles(
-            owned(user) if user is not None else None, limit=limit
-        )
+        """Cycles that wait for formation, masked, the oldest first; None: of all users, for maintenance."""
+        found = await self._storage.jobs.pending_cycles(None if user is None else owned(user), limit=limit)
         masks = {one: await self._masks.of(one) for one in dict.fromkeys(cycle.user for cycle in found)}
         return await asyncio.to_thread(lambda: [masks[cycle.user].cycle(cycle) for cycle in found])
 
     async def pending_users(self, *, limit: int) -> list[str]:
-        """Users who have such cycles, the one who has waited longest first."""
+        """Users with cycles that wait for formation, the longest wait first."""
         return await self._storage.jobs.pending_users(limit=limit)
 
     async def form_cycle(
@@ -249,12 +241,12 @@ class Conversations:
         expected: Cycle,
         first: bool = False,
     ) -> Cycle | None:
-        """Stores what formation made of a closed cycle; None, and nothing changed, if its words are others.
+        """Stores the result of formation for a closed cycle; None, and nothing is stored, if it has changed.
 
-        `expected` is the cycle as it was read (masked) and judged: when it was answered anew, or what it
-        says was hidden, brought back or erased meanwhile, it stays pending and is judged again. So does one
-        that is not to be learned from (`none`) since it was read. With `first` nothing changes either where
-        another judgement was stored meanwhile.
+        `expected` is the cycle as it was read (masked) and judged: when it was answered again, or its words
+        were hidden, brought back or erased meanwhile, it stays pending and is judged again. So does one
+        that is not to be learned from (`none`) since it was read. With `first` nothing is stored either
+        where another judgement was stored meanwhile.
         """
         mask = await self._masks.of(owned(user))
         took = False
@@ -272,7 +264,7 @@ class Conversations:
         return amended.cycle if amended is not None and took else None
 
     async def _keep(self, name: DocumentName, user: str, record: ConversationMemory | Profile) -> int:
-        """Stores `record` behind the revision that it tells; its new one."""
+        """Writes `record` if the stored revision is still `record.revision`; returns the new revision."""
         before, at = record.revision, self._clock()
         document, rows = dumped(record, before + 1)
         if not await self._storage.documents.put(user, name, document, before=before, at=at, entries=rows):
@@ -287,57 +279,46 @@ class Conversations:
     async def _with_counts(self, found: StoredDocument | None, user: str, chat: str) -> ConversationMemory:
         """The memory of a chat as it is stored, with right word counts."""
         stored = conversation_of(found, user, chat, self._clock())
-        head = stored.head
-        window = (
-            await self._storage.transcript.path(user, chat, head, limit=_RECENT) if head is not None else []
-        )
-        return recounted(stored, window)
-
-    async def _raw_profile(self, user: str) -> Profile:
-        return profile_of(await self.document(user, PROFILE), user)
+        if stored.head is None:
+            return recounted(stored, [])
+        return recounted(stored, await self._storage.transcript.path(user, chat, stored.head, limit=_RECENT))
 
     async def _read(self, user: str, mask: Mask, record: S) -> S:
-        """`record` as it may be read."""
+        """`record` with hidden words masked."""
         if not mask:
             return record
         ids = await asyncio.to_thread(suspects, record, mask)
-        cycles = (
-            {one.id: one for one in await self._storage.transcript.cycles(user, sorted(ids))} if ids else {}
-        )
-        return (await asyncio.to_thread(masked, record, mask, cycles)).without(mask.memories)
+        cycles = await self._storage.transcript.cycles(user, sorted(ids)) if ids else []
+        by_id = {cycle.id: cycle for cycle in cycles}
+        return (await asyncio.to_thread(masked, record, mask, by_id)).without(mask.memories)
 
-    async def _settings(self, user: str) -> UserSettings:
-        try:
-            return settings_of(await self._storage.documents.settings(user), user)
-        except SheetBroken as broken:
-            log.warning("a stored sheet cannot be used: %s", broken.cause)
-            return UserSettings(user=user, paused=True)
 
-    def _lenient(
-        self, found: StoredDocument | None, read: Callable[[StoredDocument | None, str], S], user: str
-    ) -> S:
-        """The record of a document; of a broken one, that of none."""
-        try:
-            return read(found, user)
-        except SheetBroken as broken:
-            log.warning("a stored sheet cannot be used: %s", broken.cause)
-            return read(None, user)
+def _or_empty(found: StoredDocument | None, read: Callable[[StoredDocument | None, str], S], user: str) -> S:
+    """The record of a document; an empty one where the document is broken."""
+    try:
+        return read(found, user)
+    except DocumentBroken as broken:
+        _log_broken(broken)
+        return read(None, user)
+
+
+def _log_broken(broken: DocumentBroken) -> None:
+    log.warning("a stored document cannot be used: %s", broken.cause)
 
 
 def _check_hidden(record: ConversationMemory | Profile, mask: Mask) -> None:
-    """Raises Conflict where other words are hidden than when it was read: its gaps cannot be filled."""
+    """Raises Conflict if other words are hidden now than when it was read: masked text would be lost."""
     if record.hidden and record.hidden != mask.memories:
         raise Conflict
 
 
 def _words(cycle: Cycle) -> tuple[Any, ...]:
-    """What was said and done in a cycle."""
     return cycle.id, cycle.message, cycle.variants
 
 
 def checked_settings(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Changes of settings as they are stored; raises InputRefused as `change_settings` does."""
-    names = UserSettings.model_fields.keys() - _FIXED
+    names = UserSettings.model_fields.keys() - {"user", "revision"}
     if unknown := fields.keys() - names:
         raise InputRefused("preference_unknown", name=repr(min(unknown)), names=", ".join(sorted(names)))
     try:

@@ -8,7 +8,7 @@ from typing import get_args
 from thoughtcycle.memory.conversation import (
     PROFILE,
     Conversations,
-    SheetBroken,
+    DocumentBroken,
     conversation_of,
     dumped,
     profile_of,
@@ -78,7 +78,7 @@ class DocumentErasure:
                 return False
             try:
                 before = _record(sheet)
-            except SheetBroken:
+            except DocumentBroken:
                 await rebuild(self._storage, sheet, self._clock())
                 return True
             after = await asyncio.to_thread(_redacted, before, mask, cycles)
@@ -99,7 +99,7 @@ class DocumentErasure:
         for sheet in await self._user_sheets(user, chats):
             try:
                 before = _record(sheet)
-            except SheetBroken:
+            except DocumentBroken:
                 return True
             if await asyncio.to_thread(_masked, before, mask, known) != before:
                 return True
@@ -132,7 +132,7 @@ class DocumentErasure:
         ) is not None and sheet.document is not None:
             try:
                 profile = profile_of(sheet, user)
-            except SheetBroken:
+            except DocumentBroken:
                 await rebuild(self._storage, sheet, self._clock())
                 return
             document = dumped(without_cycles(profile, cycles), sheet.revision + 1)[0]

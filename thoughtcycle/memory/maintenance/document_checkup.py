@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import get_args
 
 from thoughtcycle.memory.conversation import (
-    SheetBroken,
+    DocumentBroken,
     as_stored,
     dumped,
     recounted,
@@ -36,7 +36,7 @@ async def sheet_flaws(
             offset += len(page)
     try:
         settings_of(await storage.documents.settings(user), user)
-    except SheetBroken as broken:
+    except DocumentBroken as broken:
         found.append((None, Flaw("sheet_broken", {"sheet": "settings", "cause": broken.cause})))
     return found
 
@@ -55,7 +55,7 @@ def of_document(
         return
     try:
         record = as_stored(stored)
-    except SheetBroken as broken:
+    except DocumentBroken as broken:
         yield Flaw("sheet_broken", {**name, "cause": broken.cause})
         return
     if missing := cycles_of(record) - _known(stored, states):
