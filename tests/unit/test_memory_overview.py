@@ -6,7 +6,7 @@ from support.engines import memory as memory
 from support.memories import START, said
 from support.sheets import PLAN, sheet, talk
 from thoughtcycle.errors import NotAllowed
-from thoughtcycle.memory.chats.overview import KeptChat
+from thoughtcycle.memory.chats import KeptChat
 from thoughtcycle.memory.conversation.loading import DocumentBroken
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.rules.rendering import as_object

@@ -82,11 +82,7 @@ def page(report: Report) -> str:
 
 def _summary(ours: Mapping[str, Categories], plain: Mapping[str, Categories], report: Report) -> str:
     figures = [
-        (
-            f"R@10, {half}",
-            f"{part[ALL].recall_at_10:.3f}",
-            f"BM25 {plain[half][ALL].recall_at_10:.3f}",
-        )
+        (f"R@10, {half}", f"{part[ALL].recall_at_10:.3f}", f"BM25 {plain[half][ALL].recall_at_10:.3f}")
         for half, part in ours.items()
     ]
     for name, seconds in (("search", _seconds(report.asked)), ("query embedding", _embedding(report.asked))):

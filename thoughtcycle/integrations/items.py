@@ -134,11 +134,7 @@ def as_version(version: MemoryRecord, created: datetime) -> Item:
 
 
 def _told(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "namespace": tuple(content["namespace"]),
-        "key": content["key"],
-        "value": content["value"],
-    }
+    return {"namespace": tuple(content["namespace"]), "key": content["key"], "value": content["value"]}
 
 
 def matches(condition: MatchCondition, namespace: Namespace) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from thoughtcycle.memory.channels import Channels
-from thoughtcycle.memory.chats import ChatOverview, Chats
+from thoughtcycle.memory.chats import Chats
 from thoughtcycle.memory.conversation import Conversations
 from thoughtcycle.memory.core import Core
 from thoughtcycle.memory.erasure import DocumentErasure, Erasure, UserErasure
@@ -55,8 +55,7 @@ class Memory:
         documents = DocumentErasure(core, conversations)
         self.erasure = erasure = Erasure(core, documents)
         self.user_erasure = UserErasure(core)
-        self.chat_service = chats = Chats(core, documents, erasure)
-        self.overview = overview = ChatOverview(core, conversations, chats, transcript)
+        self.chat_service = chats = Chats(core, conversations, transcript, documents, erasure)
         self.files = files = Files(core, records)
         self.items = Items(core, search, erasure)
         self.channels = channels = Channels(core)
@@ -101,9 +100,9 @@ class Memory:
         self.find_chat = chats.find_chat
         self.rename_chat = chats.rename_chat
         self.delete_chat = chats.delete_chat
-        self.kept_chats = overview.kept_chats
-        self.kept_chat = overview.kept_chat
-        self.sheets = conversations.sheets
+        self.kept_chats = chats.kept_chats
+        self.kept_chat = chats.kept_chat
+        self.sheets = conversations.documents
         self.conversation_memory = conversations.conversation_memory
         self.conversation_memories = conversations.conversation_memories
         self.profile = conversations.profile

@@ -1,14 +1,17 @@
-"""A user's chats: listed, found by name, renamed, deleted with what was learned in them."""
+"""A user's chats: list, show, find by name, rename, delete with the memories learned in them."""
 
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from thoughtcycle.errors import ChatUnknown, InputRefused
+from thoughtcycle.memory.conversation import Conversations, conversation_of
 from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.erasure import DocumentErasure, Erasure, rolled_back, taught, without_chat
 from thoughtcycle.memory.model import (
     STATUSES,
     Conversation,
+    ConversationMemory,
     Cycle,
     CycleMessage,
     Frozen,
@@ -16,8 +19,10 @@ from thoughtcycle.memory.model import (
     MemoryRecord,
 )
 from thoughtcycle.memory.redaction import Mask, Verbatim, verbatim
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.rules import WINDOW, counted
+from thoughtcycle.memory.storage.base import DocumentName, Write
 from thoughtcycle.memory.text import readable
+from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.versioning import live_path
 
 _PAGE = 500
@@ -39,28 +44,46 @@ class Chat(Frozen):
 
 
 class Removed(Frozen):
-    """What went with a chat."""
+    """Counts of what was deleted with a chat."""
 
     cycles: int
     memories: int
 
 
+@dataclass(frozen=True)
+class KeptChat:
+    """A chat, its memory and its last exchanges; deleted words are masked."""
+
+    chat: Chat
+    memory: ConversationMemory
+    """Its counts include cycles that still wait for formation."""
+    recent: tuple[Cycle, ...]
+    """The recent memory (CM-2), oldest first."""
+
+
 class Chats:
     """Whole chats."""
 
-    def __init__(self, core: Core, documents: DocumentErasure, erasure: Erasure) -> None:
+    def __init__(
+        self,
+        core: Core,
+        conversations: Conversations,
+        transcript: Transcript,
+        documents: DocumentErasure,
+        erasure: Erasure,
+    ) -> None:
         self._core = core
+        self._conversations, self._transcript = conversations, transcript
         self._documents, self._erasure = documents, erasure
         self._clock = core.clock
         self._storage = core.storage
 
     async def chats(self, user: str, *, limit: int | None = None) -> list[Chat]:
         """The user's chats in which something was answered, the last used first; deleted words are masked."""
-        found = [chat for chat in await self._conversations(user) if chat.tip is not None]
-        return await self.listed(user, sorted(found, key=lambda chat: chat.updated, reverse=True)[:limit])
+        found = [chat for chat in await self._all(user) if chat.tip is not None]
+        return await self._listed(user, sorted(found, key=lambda chat: chat.updated, reverse=True)[:limit])
 
-    async def listed(self, user: str, chats: Sequence[Conversation]) -> list[Chat]:
-        """Chats as a list has them."""
+    async def _listed(self, user: str, chats: Sequence[Conversation]) -> list[Chat]:
         mask = await self._erasure.mask(user)
         links = await self._storage.transcript.links(user, [chat.id for chat in chats])
         return [
@@ -75,6 +98,39 @@ class Chats:
             for chat in chats
         ]
 
+    async def kept_chats(self, user: str, *, limit: int | None = None) -> list[KeptChat]:
+        """The user's chats, the last used first; a memory that cannot be read counts as none (logged)."""
+        chats = await self.chats(user, limit=limit)
+        names: list[DocumentName] = [("conversation", chat.id) for chat in chats]
+        stored = await self._storage.documents.find(owned(user), names)
+        memories = {one.chat_id: one for one in await self._conversations.readable(user, stored)}
+        empty = {chat.id: conversation_of(None, user, chat.id, chat.created) for chat in chats}
+        recent = await self._recent(user, chats)
+        return [_kept(chat, memories.get(chat.id, empty[chat.id]), recent[chat.id]) for chat in chats]
+
+    async def kept_chat(self, user: str, chat: str) -> KeptChat:
+        """One chat. Raises ChatUnknown, DocumentBroken where its memory cannot be read."""
+        found = await self._storage.chats.conversation(owned(user), chat)
+        if found is None or found.tip is None:
+            raise ChatUnknown(chat)
+        (listed,) = await self._listed(user, [found])
+        memory = await self._conversations.conversation_memory(user, chat)
+        return _kept(listed, memory, (await self._recent(user, [listed]))[chat])
+
+    async def _recent(self, user: str, chats: Sequence[Chat]) -> dict[str, list[Cycle]]:
+        """The last exchanges of each chat, oldest first."""
+        found: dict[str, list[Cycle]] = {chat.id: [] for chat in chats}
+        ends = {chat.id: chat.tip for chat in chats}
+        for _ in range(WINDOW):
+            cycles = await self._transcript.cycles(user, [*filter(None, ends.values())])
+            by_id = {cycle.id: cycle for cycle in cycles}
+            last = {chat: by_id[end] for chat, end in ends.items() if end in by_id}
+            last = {chat: cycle for chat, cycle in last.items() if cycle.chat == chat}  # not where it began
+            for chat, cycle in last.items():
+                found[chat].insert(0, cycle)
+            ends = {chat: cycle.parent for chat, cycle in last.items()}
+        return found
+
     async def chat(self, user: str, chat: str) -> Conversation | None:
         """One of the user's chats in which something was answered, deleted words masked; None without it."""
         found = await self._storage.chats.conversation(owned(user), chat)
@@ -83,11 +139,11 @@ class Chats:
     async def find_chat(self, user: str, name: str, *, whole: bool = False) -> str | None:
         """The id of the user's chat with this id, this title, or this beginning of an id; None without one.
 
-        With `whole` the beginning of an id is not enough. A title is what `chats` shows of it: deleted words
-        find nothing. Raises InputRefused('chat_ambiguous') where a title or a beginning fits several.
+        With `whole` the beginning of an id is not enough. Titles are compared as `chats` shows them: deleted
+        words find nothing. Raises InputRefused('chat_ambiguous') where a title or a beginning fits several.
         """
         mask = await self._erasure.mask(user)
-        chats = [titled(chat, mask) for chat in await self._conversations(user) if chat.tip is not None]
+        chats = [titled(chat, mask) for chat in await self._all(user) if chat.tip is not None]
         return found_chat(chats, name, whole=whole)
 
     async def rename_chat(self, user: str, chat: str, title: str | None) -> None:
@@ -104,13 +160,13 @@ class Chats:
         return known is not None
 
     async def delete_chat(self, user: str, chat: str) -> Removed:
-        """Erases for good what was said in a chat and the memories that come from nowhere else (see `erase`).
+        """Erases for good the words of a chat and the memories that come from nowhere else (see `erase`).
 
         A memory that another chat supports too – said again, changed there, a former version from there –
-        stays, without what was said in this one: it says again what it said before. Of the cycles only empty
-        ones stay, so that other processes drop what they know of them and an import does not bring them back.
-        Checkpoints are not the memory's (graph.forgetting deletes them too). Running it again completes what
-        was cut off. Raises ChatUnknown.
+        stays in the version that it had before this chat changed it. The cycles stay, emptied, so that other
+        processes drop their caches and an import does not bring them back. Checkpoints are deleted by
+        `runtime.forgetting.delete_chat`. Idempotent: running it again completes an interrupted run. Raises
+        ChatUnknown.
         """
         await self._check_own(user, chat)
         cycles = await self._storage.transcript.links(user, [chat])
@@ -119,7 +175,7 @@ class Chats:
         if gone:
             await self._erasure.erase(user, gone)
         changed = await self._roll_back(user, cycles)
-        async for cycle in self._of(user, list(cycles)):
+        async for cycle in self._cycles(user, list(cycles)):
             if emptied_cycle(cycle) != cycle:
                 await self._storage.transcript.amend_cycle(user, cycle.id, emptied_cycle)
         await self._documents.drop_chat_sheets(user, chat, cycles)
@@ -129,7 +185,7 @@ class Chats:
         return Removed(cycles=len(cycles), memories=len(gone) + changed)
 
     async def _roll_back(self, user: str, cycles: Collection[str]) -> int:
-        """Erases what these cycles told of memories that stay; how many say something else now."""
+        """Takes back what these cycles changed in memories that stay; returns how many have other content."""
 
         async def plan() -> tuple[Sequence[Write], None]:
             every = await self._storage.memories.listing(owned(user), STATUSES, limit=None, offset=0)
@@ -150,20 +206,16 @@ class Chats:
         return sum(one.current is None and one.source.cycle not in cycles for one in stored.values())
 
     async def said_in(self, user: str, chat: str) -> Verbatim:
-        """What takes all that was said in a chat out of the states that others share with it.
-
-        Raises ChatUnknown.
-        """
+        """A redactor of all words of a chat, for states that it shares with others. Raises ChatUnknown."""
         await self._check_own(user, chat)
-        return verbatim(
-            [one async for one in self._of(user, list(await self._storage.transcript.links(user, [chat])))]
-        )
+        links = await self._storage.transcript.links(user, [chat])
+        return verbatim([cycle async for cycle in self._cycles(user, list(links))])
 
     async def _check_own(self, user: str, chat: str) -> None:
         if await self._storage.chats.owner(chat) != owned(user):
             raise ChatUnknown(chat)
 
-    async def _of(self, user: str, ids: Sequence[str]) -> AsyncIterator[Cycle]:
+    async def _cycles(self, user: str, ids: Sequence[str]) -> AsyncIterator[Cycle]:
         for start in range(0, len(ids), _PAGE):
             for cycle in await self._storage.transcript.cycles(user, ids[start : start + _PAGE]):
                 yield cycle
@@ -171,26 +223,33 @@ class Chats:
     async def _supported(self, record: MemoryRecord, cycles: Collection[str]) -> bool:
         rows = await self._storage.memories.journal(record.space, memories=[record.id])
         others = sources(rows, await self._storage.memories.versions(record.space, [record.id])) - set(cycles)
-        known = [one async for one in self._of(record.space, sorted(others))]
-        return len(others) > sum(is_empty(one) for one in known)
+        empty = [is_empty(cycle) async for cycle in self._cycles(record.space, sorted(others))]
+        return len(others) > sum(empty)
 
-    async def _conversations(self, user: str) -> list[Conversation]:
+    async def _all(self, user: str) -> list[Conversation]:
         found: list[Conversation] = []
-        while page := await self._storage.chats.conversations(
-            owned(user), after=found[-1].id if found else None, limit=_PAGE
-        ):
+        after = None
+        while page := await self._storage.chats.conversations(owned(user), after=after, limit=_PAGE):
             found += page
+            after = page[-1].id
         return found
+
+
+def _kept(chat: Chat, memory: ConversationMemory, recent: Sequence[Cycle]) -> KeptChat:
+    """Counts words and exchanges as of now; a chat without a stored memory has its own times."""
+    times = {} if memory.revision else {"created_at": chat.created, "updated_at": chat.used}
+    now = counted(memory, recent).model_copy(update={"total_cycles": chat.cycles, **times})
+    return KeptChat(chat, now, tuple(recent))
 
 
 def sources(rows: Iterable[JournalEntry], versions: Iterable[MemoryRecord]) -> set[str]:
     """The cycles in which a memory was said, said again or changed; not hidden, nor changed but undone."""
-    known = list(rows)
-    undone = {row.undoes for row in known}
+    rows = list(rows)
+    undone = {row.undoes for row in rows}
     silent = ("hide", "abandon", "restore", "undo")
-    told = {row.cycle for row in known if row.op not in silent and row.number not in undone}
-    told |= {version.source.cycle for version in versions}
-    return {cycle for cycle in told if cycle is not None}
+    cycles = {row.cycle for row in rows if row.op not in silent and row.number not in undone}
+    cycles |= {version.source.cycle for version in versions}
+    return {cycle for cycle in cycles if cycle is not None}
 
 
 def found_chat(chats: Sequence[Conversation], name: str, *, whole: bool = False) -> str | None:
@@ -211,29 +270,20 @@ def found_chat(chats: Sequence[Conversation], name: str, *, whole: bool = False)
 
 
 def titled(chat: Conversation, mask: Mask) -> Conversation:
-    """`chat` with its title as it may be read."""
+    """`chat` with hidden words masked in its title."""
     return chat.model_copy(update={"title": mask.text(chat.title)}) if chat.title else chat
 
 
 def is_empty(cycle: Cycle) -> bool:
-    """Whether nothing was said in it, or nothing is left of what was."""
+    """Whether a cycle has no words, never said or erased."""
     texts = [cycle.message, *(text for variant in cycle.variants for text in variant.messages)]
     texts += [text for _, _, text in cycle.progress if text is not None]
     return not cycle.progress and not any(text.text for text in texts)
 
 
 def emptied_cycle(cycle: Cycle) -> Cycle:
-    """`cycle` without any word: its place, its times, and that it is closed."""
+    """`cycle` without any word; place, times and state stay."""
     said = CycleMessage(id=cycle.message.id, role=cycle.message.role, text="", at=cycle.message.at)
-    variants = tuple(
-        variant.model_copy(update={"messages": (), "steps": ()}) for variant in cycle.variants[-1:]
-    )
-    gone = {
-        "message": said,
-        "variants": variants,
-        "progress": (),
-        "formation": "none",
-        "judgement": None,
-        "marks": (),
-    }
-    return cycle.model_copy(update=gone)
+    variants = tuple(one.model_copy(update={"messages": (), "steps": ()}) for one in cycle.variants[-1:])
+    nothing = {"progress": (), "formation": "none", "judgement": None, "marks": ()}
+    return cycle.model_copy(update={"message": said, "variants": variants, **nothing})

@@ -72,7 +72,7 @@ class Conversations:
         self.availability = core.availability
         self._settings_cache: dict[str, tuple[Hashable, UserSettings]] = {}
 
-    async def sheets(self, user: str, chat: str | None) -> UserDocuments:
+    async def documents(self, user: str, chat: str | None) -> UserDocuments:
         """The documents for a reply; the conversation memory is partial (see `conversation_memory`).
 
         A broken document counts as absent here, broken settings as paused; `doctor` reports them. A chat of

@@ -47,12 +47,7 @@ DEFAULT = FileLimits()
 
 
 async def look_at(
-    name: str,
-    data: bytes,
-    *,
-    caption: str = "",
-    claimed: str | None = None,
-    limits: FileLimits = DEFAULT,
+    name: str, data: bytes, *, caption: str = "", claimed: str | None = None, limits: FileLimits = DEFAULT
 ) -> Attachment:
     """The file with its text, checked; nothing is kept of it yet.
 

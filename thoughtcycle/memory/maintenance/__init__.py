@@ -4,8 +4,4 @@ from thoughtcycle.memory.maintenance.document_checkup import cycles_of
 from thoughtcycle.memory.maintenance.reembed import Reembedding
 from thoughtcycle.memory.maintenance.service import Maintenance
 
-__all__ = [
-    "Maintenance",
-    "Reembedding",
-    "cycles_of",
-]
+__all__ = ["Maintenance", "Reembedding", "cycles_of"]

@@ -6,11 +6,4 @@ from thoughtcycle.memory.transfer.format import encoded
 from thoughtcycle.memory.transfer.import_own import Imported, OwnImport
 from thoughtcycle.memory.transfer.service import Import
 
-__all__ = [
-    "Export",
-    "Import",
-    "Imported",
-    "OwnImport",
-    "backup",
-    "encoded",
-]
+__all__ = ["Export", "Import", "Imported", "OwnImport", "backup", "encoded"]

@@ -100,7 +100,7 @@ class Export:
                 yield conversation_line(without_blanks(memory))
             offset += len(page)
         now = self._clock()
-        found = await self._conversations.sheets(user, None)
+        found = await self._conversations.documents(user, None)
         if found.profile.revision:
             yield own_line(found.profile, now)
         if found.settings.revision:
