@@ -15,7 +15,7 @@ from thoughtcycle.memory.text.secrets import MARK
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.tracing import PSEUDONYMS, tag_of
 from thoughtcycle.runtime import tracing
-from thoughtcycle.runtime.streaming import stream
+from thoughtcycle.runtime.turn_runner import stream
 
 pytestmark = pytest.mark.spec("BY-10")
 

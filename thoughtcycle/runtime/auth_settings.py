@@ -8,16 +8,23 @@ from dataclasses import dataclass, field
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import NoDecode
 
 SECRET_BYTES = 32
 """RFC 7518, section 3.2: an HS256 key is at least as long as its hash."""
 
 KEY_PREFIX = "tc_"
-"""With which every API key begins, so that scanners for leaked secrets can know it."""
-
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""Prefix of every API key: scanners for leaked secrets recognise it."""
 
 EXPECTED: Mapping[str, str] = {
     "secret": f">= {SECRET_BYTES} bytes",
@@ -26,14 +33,12 @@ EXPECTED: Mapping[str, str] = {
     "audience": "text, with THOUGHTCYCLE_AUTH__JWKS_URL or __SECRET",
     "api_keys": "USER:SHA256,…",
 }
-"""The form of each setting."""
-
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+"""The form of each setting, for error messages."""
 
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key that opens one user's memory; only its SHA-256 is known here."""
+    """An API key of one user; only its SHA-256 is stored."""
 
     user: str
     digest: str = field(repr=False)
@@ -49,19 +54,29 @@ def digest_of(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def _keys(given: object) -> object:
-    """`ana:5f…,bob:09…` as keys; ValueError at an entry of another form or a key that stands twice."""
+def _parse_keys(given: object) -> object:
+    """Parses `ana:5f…,bob:09…`; ValueError for an entry of another form or a repeated key."""
     if not isinstance(given, str):
         return given
     entries = [entry.strip().rpartition(":") for entry in given.split(",") if entry.strip()]
     keys = tuple(ApiKey(user.strip(), digest.strip().lower()) for user, _, digest in entries)
     named = all(0 < len(key.user) <= 200 and key.user.isprintable() for key in keys)
-    usable = named and all(_DIGEST.fullmatch(key.digest) for key in keys)
-    if not usable or (given.strip() and not keys):
+    hashed = all(re.fullmatch(r"[0-9a-f]{64}", key.digest) for key in keys)
+    if not (named and hashed) or (given.strip() and not keys):
         raise ValueError("no list of USER:SHA256")
     if len({key.digest for key in keys}) < len(keys):
         raise ValueError("a key of two users")
     return keys
+
+
+def _check_length(secret: SecretStr) -> SecretStr:
+    if len(secret.get_secret_value().encode()) < SECRET_BYTES:
+        raise ValueError("too short")
+    return secret
+
+
+LongSecret = Annotated[SecretStr, AfterValidator(_check_length)]
+"""A secret of at least SECRET_BYTES bytes."""
 
 
 class AuthSettings(BaseModel):
@@ -69,7 +84,7 @@ class AuthSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
-    secret: SecretStr | None = Field(default=None, description="Shared secret of HS256 tokens.")
+    secret: LongSecret | None = Field(default=None, description="Shared secret of HS256 tokens.")
     jwks_url: str | None = Field(
         default=None,
         description="Where the keys of RS and ES tokens are published; https, or http on this machine.",
@@ -80,7 +95,7 @@ class AuthSettings(BaseModel):
     audience: str | None = Field(
         default=None, validate_default=True, description="For whom a token must be (`aud`)."
     )
-    api_keys: Annotated[tuple[ApiKey, ...], NoDecode, BeforeValidator(_keys)] = Field(
+    api_keys: Annotated[tuple[ApiKey, ...], NoDecode, BeforeValidator(_parse_keys)] = Field(
         default=(), description="Users and SHA-256 of their keys, `thoughtcycle keys new USER` makes one."
     )
 
@@ -94,28 +109,21 @@ class AuthSettings(BaseModel):
     def _empty_is_unset(cls, given: object) -> object:
         return None if isinstance(given, str) and not given.strip() else given
 
-    @field_validator("secret")
-    @classmethod
-    def _long_enough(cls, secret: SecretStr | None) -> SecretStr | None:
-        if secret is not None and len(secret.get_secret_value().encode()) < SECRET_BYTES:
-            raise ValueError("too short")
-        return secret
-
     @field_validator("jwks_url")
     @classmethod
-    def _safe_address(cls, url: str | None) -> str | None:
+    def _is_secure(cls, url: str | None) -> str | None:
         if url is None:
             return None
         parts = urlsplit(url)
-        on_this_machine = parts.scheme == "http" and parts.hostname in LOOPBACK
+        on_this_machine = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
         if not parts.hostname or not (parts.scheme == "https" or on_this_machine) or parts.username:
             raise ValueError("no https address")
         return url
 
     @field_validator("issuer", "audience")
     @classmethod
-    def _named_where_it_counts(cls, value: str | None, info: ValidationInfo) -> str | None:
-        """With published keys both: their owner signs tokens for other applications, too. Alone neither."""
+    def _goes_with_tokens(cls, value: str | None, info: ValidationInfo) -> str | None:
+        """Required with published keys, whose owner also signs for other applications; useless alone."""
         tokens = info.data.get("secret") or info.data.get("jwks_url")
         if (value is None and info.data.get("jwks_url")) or (value is not None and not tokens):
             raise ValueError("not as the keys of tokens are set")

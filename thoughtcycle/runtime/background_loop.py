@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, for callers that block and for callers on other loops."""
+"""An event loop on its own thread, for blocking callers and for callers on other loops."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class BackgroundLoop:
-    """Runs coroutines on its thread while it is open; a caller waits for what its own gives."""
+    """Runs coroutines on its thread while it is open."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -28,25 +28,20 @@ class BackgroundLoop:
         self._thread.join()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs `work` to its result. Ctrl-C cancels it, waits until it has ended, and is raised then."""
-        handed: Future[T] = Future()
+        """Runs `work` to its result. Ctrl-C cancels it, waits until it has ended, and is then raised."""
+        result: Future[T] = Future()
         tasks: list[asyncio.Task[T]] = []
 
         def start() -> None:
-            task = self._loop.create_task(work)
-            tasks.append(task)
-            task.add_done_callback(lambda done: _hand_over(done, handed))
-
-        def cancel() -> None:
-            for task in tasks:
-                task.cancel()
+            tasks.append(self._loop.create_task(work))
+            tasks[0].add_done_callback(lambda task: _copy_result(task, result))
 
         self._loop.call_soon_threadsafe(start)
         try:
-            return handed.result()
+            return result.result()
         except KeyboardInterrupt:
-            self._loop.call_soon_threadsafe(cancel)
-            wait([handed])
+            self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+            wait([result])
             raise
 
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
@@ -63,10 +58,10 @@ class BackgroundLoop:
             self._loop.close()
 
 
-def _hand_over(done: "asyncio.Task[T]", handed: "Future[T]") -> None:
-    if done.cancelled():
-        handed.set_exception(CancelledError())
-    elif (error := done.exception()) is not None:
-        handed.set_exception(error)
+def _copy_result(task: "asyncio.Task[T]", result: "Future[T]") -> None:
+    if task.cancelled():
+        result.set_exception(CancelledError())
+    elif (error := task.exception()) is not None:
+        result.set_exception(error)
     else:
-        handed.set_result(done.result())
+        result.set_result(task.result())

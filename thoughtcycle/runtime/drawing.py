@@ -1,10 +1,9 @@
 """The drawings of the graphs, as Studio and the documents show them."""
 
-from collections.abc import Callable
 from typing import Literal, get_args
 
 from thoughtcycle.graph import formation, garden
-from thoughtcycle.graph.thought_cycle import builder, compile_cycle
+from thoughtcycle.graph.thought_cycle import builder
 from thoughtcycle.nodes.actions.registry import discover
 from thoughtcycle.nodes.base.services import Services
 from thoughtcycle.runtime.settings import load_settings
@@ -14,21 +13,14 @@ NAMES: tuple[Name, ...] = get_args(Name)
 
 
 def drawing(name: Name = "thought_cycle") -> str:
-    """Mermaid text with every step and every edge; nothing is opened for it."""
-    return _DRAWINGS[name]()
+    """Mermaid text with every step and every edge; opens no services."""
 
+    async def none() -> Services:
+        raise RuntimeError("a drawing is not run")
 
-async def _nothing() -> Services:
-    raise RuntimeError("a drawing is not run")
-
-
-def _thought_cycle() -> str:
+    if name == "formation":
+        return formation.builder(none).compile().get_graph().draw_mermaid()
+    if name == "garden":
+        return garden.builder(none).compile().get_graph().draw_mermaid()
     actions = discover(load_settings().disabled_actions)
-    return compile_cycle(builder(_nothing, actions=actions)).get_graph().draw_mermaid()
-
-
-_DRAWINGS: dict[Name, Callable[[], str]] = {
-    "thought_cycle": _thought_cycle,
-    "formation": lambda: formation.builder(_nothing).compile().get_graph().draw_mermaid(),
-    "garden": lambda: garden.builder(_nothing).compile().get_graph().draw_mermaid(),
-}
+    return builder(none, actions=actions).compile().get_graph().draw_mermaid()

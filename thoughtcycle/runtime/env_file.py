@@ -10,10 +10,10 @@ from thoughtcycle.errors import InputRefused
 
 
 def read_env_file() -> None:
-    """Sets the variables of `.env` that the environment does not set already; nothing without such a file.
+    """Sets the variables of `.env`, if there is one, that the environment does not set already.
 
-    Raises InputRefused for what is not text, and with the number of the first line that sets nothing, but
-    never with its content: that may be a secret.
+    Raises InputRefused for a file that is not text, and for a line that sets nothing, with its number: its
+    content may be a secret.
     """
     path = Path(".env").absolute()
     try:

@@ -1,4 +1,4 @@
-"""Forgets chats and users in both places: the memory, and the checkpoints of their threads."""
+"""Deletes chats and users from the memory and from the checkpoints of their threads."""
 
 from dataclasses import replace
 
@@ -10,9 +10,9 @@ from thoughtcycle.memory.memory import Memory
 
 
 async def forget_user(memory: Memory, saver: Saver, user: str) -> Farewell:
-    """See `Memory.forget_user`; with the checkpoints of the user's threads, which go first.
+    """See `Memory.forget_user`; also deletes the checkpoints of the user's threads.
 
-    When it is cut off, the chats by which threads are found are still there for the next try.
+    They go first: after a crash the next try still finds the threads by the chats.
     """
     threads = {*await memory.user_erasure.chats_of(user), *await saver.athreads_of(user)}
     deleted = 0
@@ -20,18 +20,16 @@ async def forget_user(memory: Memory, saver: Saver, user: str) -> Farewell:
         deleted += await saver.aget_tuple({"configurable": {"thread_id": thread}}) is not None
         await saver.adelete_thread(thread)
     farewell = await memory.forget_user(user)
-    left = dict(farewell.left)
-    if again := await saver.athreads_of(user):
-        left["threads"] = len(again)
+    again = await saver.athreads_of(user)
+    left = {**farewell.left, "threads": len(again)} if again else farewell.left
     return replace(farewell, erased={**farewell.erased, "threads": deleted}, left=left)
 
 
 async def delete_chat(memory: Memory, saver: Saver, user: str, chat: str) -> Removed:
-    """See `Memory.delete_chat`; with the checkpoints of its thread.
+    """See `Memory.delete_chat`; also deletes the checkpoints of its thread.
 
-    A thread of the chat's own name is deleted. The thread of a graph around the cycle, whose state holds more
-    than this chat, stays: the chat's messages and words in it are blotted out. They go first, while it is
-    known what was said.
+    The thread of an outer graph holds more than this chat: it stays, and the chat's words are redacted in it.
+    That is done first, while the memory still has the words.
     """
     bound(memory, saver)
     said = await memory.chat_service.said_in(user, chat)

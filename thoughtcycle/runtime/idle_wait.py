@@ -1,18 +1,18 @@
-"""Lets the work behind replies wait while replies need the processor."""
+"""Delays background work while replies need the processor."""
 
 import asyncio
 from time import monotonic, process_time
 
 LOOK_SECONDS = 0.03
-"""How long the process is watched: about as long as a step of a turn computes."""
+"""One measurement of load: about as long as a step of a turn computes."""
 BUSY = 0.25
-"""Share of the time watched in which a processor worked for this process; from here on it is busy."""
+"""Share of a processor from which on this process counts as busy."""
 PATIENCE_SECONDS = 1.0
-"""How long a step waits at most, so that what was said is understood on a server that is never idle, too."""
+"""Longest wait of a step: a server that is never idle does its background work, too."""
 
 
 async def wait_until_idle() -> None:
-    """Returns when this process leaves processor time, or its patience ends."""
+    """Returns when the process is idle, at the latest after PATIENCE_SECONDS."""
     until = monotonic() + PATIENCE_SECONDS
     while True:
         used, begun = process_time(), monotonic()

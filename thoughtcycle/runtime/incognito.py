@@ -1,4 +1,4 @@
-"""The states of incognito chats: in this process's memory alone, so many per user and in all."""
+"""The states of incognito chats: held in this process's memory only, a limited number of them."""
 
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -16,16 +16,16 @@ from thoughtcycle.memory.redaction import NOTHING, Mask
 from thoughtcycle.nodes.base.redaction import masked_tuple
 
 PER_USER = 20
-"""Incognito chats of one user whose state is kept; the one not used for longest goes first."""
+"""Most incognito chats of one user; the least recently used is dropped."""
 IN_ALL = 200
-"""The same of all users together; it goes from whoever has most."""
+"""Most incognito chats of all users; one of the user who has most is dropped."""
 
 ChatKey = tuple[str, str]
 """User and chat."""
 
 
 class _Saver(BoundedInMemorySaver):
-    """The states of one chat, read without the words of what its user has hidden or erased."""
+    """The checkpoints of one chat; words that its user has hidden or erased are redacted on read."""
 
     def __init__(self, memory: Memory, *, keep_turns: int) -> None:
         super().__init__(keep_turns=keep_turns)
@@ -47,57 +47,54 @@ class _Saver(BoundedInMemorySaver):
 
 
 class IncognitoChats:
-    """A saver for each chat, dropped with it: nobody's chat meets a state of somebody else's."""
+    """A graph with a saver of its own for each incognito chat: chats never share state."""
 
     def __init__(self, graph: ThoughtCycle, memory: Memory, keep_turns: int = KEEP_TURNS) -> None:
-        """`keep_turns`: the last turns of each that can be answered anew or edited."""
+        """`keep_turns`: how many of the last turns of a chat can be regenerated or edited."""
         self._graph = graph
         self._memory = memory
         self._keep_turns = keep_turns
-        self._kept: OrderedDict[ChatKey, ThoughtCycle] = OrderedDict()
-        memory.erasure.erase_also(self._erased)
+        self._graphs: OrderedDict[ChatKey, ThoughtCycle] = OrderedDict()
+        memory.erasure.erase_also(self._redact)
 
     def graph_of(self, user: str, chat: str) -> ThoughtCycle | None:
-        """The graph that holds the chat's state; None where none is kept (any more)."""
-        return self._kept.get((user, chat))
+        """The graph that holds the chat's state; None where there is none or it was dropped."""
+        return self._graphs.get((user, chat))
 
     def graph_for_turn(self, user: str, chat: str) -> ThoughtCycle:
-        """The graph for the chat's next turn. Where it is one too many, another chat's state is dropped."""
-        place = (user, chat)
-        graph = self._kept.pop(place, None) or self._begun()
-        self._kept[place] = graph
-        if (gone := surplus(self._kept)) is not None:
-            del self._kept[gone]
+        """The graph for the chat's next turn; a new one may push out another chat's."""
+        graph = self._graphs.pop((user, chat), None)
+        if graph is None:
+            graph = self._graph.copy({"checkpointer": _Saver(self._memory, keep_turns=self._keep_turns)})
+        self._graphs[user, chat] = graph
+        if (dropped := surplus(self._graphs)) is not None:
+            del self._graphs[dropped]
         return graph
 
-    def _begun(self) -> ThoughtCycle:
-        return self._graph.copy({"checkpointer": _Saver(self._memory, keep_turns=self._keep_turns)})
-
-    async def _erased(self, user: str, chats: Sequence[str], mask: Mask) -> int:
-        """Has the user's states read without these words from now on; they go with their chat."""
-        for place, graph in self._kept.items():
-            if place[0] == user:
+    async def _redact(self, user: str, chats: Sequence[str], mask: Mask) -> int:
+        """Adds `mask` to all states of the user."""
+        for (owner, _), graph in self._graphs.items():
+            if owner == user:
                 saver = cast(_Saver, graph.checkpointer)
                 saver.erased = Mask(tuple(dict.fromkeys((*saver.erased.traces, *mask.traces))))
         return 0
 
     def drop(self, user: str) -> None:
-        """Keeps none of the user's."""
-        for place in [place for place in self._kept if place[0] == user]:
-            del self._kept[place]
+        """Drops all chats of the user."""
+        for key in [key for key in self._graphs if key[0] == user]:
+            del self._graphs[key]
 
 
-def surplus(kept: Iterable[ChatKey], per_user: int = PER_USER, in_all: int = IN_ALL) -> ChatKey | None:
-    """The chat to drop, of chats in the order of their last use, where there is one too many.
+def surplus(chats: Iterable[ChatKey], per_user: int = PER_USER, in_all: int = IN_ALL) -> ChatKey | None:
+    """The chat to drop, of `chats` in the order of their last use; None where there is room for all.
 
-    The last user's oldest if they have more than theirs; else the oldest of those who have most.
+    The last user's oldest where they have too many; else the oldest of a user who has most.
     """
-    places = list(kept)
-    counts = Counter(user for user, _ in places)
-    last = places[-1][0]
+    keys = list(chats)
+    counts = Counter(user for user, _ in keys)
+    last = keys[-1][0]
     if counts[last] > per_user:
-        return next(place for place in places if place[0] == last)
-    if len(places) <= in_all:
+        return next(key for key in keys if key[0] == last)
+    if len(keys) <= in_all:
         return None
-    most = max(counts.values())
-    return next(place for place in places if counts[place[0]] == most)
+    return next(key for key in keys if counts[key[0]] == max(counts.values()))

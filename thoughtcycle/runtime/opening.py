@@ -1,4 +1,4 @@
-"""Opens what a process needs to think and remember: memory, mind and checkpointer, as the settings say."""
+"""Opens memory, mind and checkpointer as the settings say."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,10 +21,10 @@ from thoughtcycle.runtime.settings import Settings
 async def open_services(
     settings: Settings, models: ModelSettings, *, spooled: bool = False
 ) -> AsyncIterator[tuple[Services, Saver]]:
-    """Memory and mind, and the checkpointer from which the memory also erases; closed on leaving.
+    """Memory, mind and checkpointer, closed on leaving; erasing from the memory also erases checkpoints.
 
-    `spooled`: writes of turns wait on this computer while the database is away; work that is repeated
-    anyway does without. Raises InputRefused, StorageFailed.
+    `spooled`: writes of turns wait on this computer while the database is away. Raises InputRefused,
+    StorageFailed.
     """
     async with AsyncExitStack() as stack:
         embeddings = await asyncio.to_thread(build_embeddings, models)
@@ -61,7 +61,7 @@ async def open_services(
 def build_mind(models: ModelSettings) -> Mind:
     """A mind over models where any is configured, else over rules.
 
-    InputRefused when a model is named but no key and no address: rules would answer in its place.
+    Raises InputRefused where a model is named without key and address: rules would answer unnoticed.
     """
     named = models.model or any(getattr(models, role).model for role in ROLES)
     if named and not models.configured:

@@ -14,12 +14,12 @@ from thoughtcycle.nodes.recall import query_of
 from thoughtcycle.runtime.settings import Settings
 
 LEAST, MOST = 10, 100_000
-"""Tokens that may be asked for."""
+"""Range of the token budget."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A message, and how its briefing shall be made; None: as deployment and user have set it."""
+    """A message and the options of its briefing; None: as deployment and user have set it."""
 
     message: str
     chat: str | None = None
@@ -31,7 +31,7 @@ class Wanted:
 
 
 def planned(wanted: Wanted, settings: Settings) -> Plan:
-    """How the briefing is made; InputRefused for an empty message."""
+    """The plan of the briefing; InputRefused for an empty message."""
     if not wanted.message.strip():
         raise InputRefused("message_empty")
     limits = settings.limits
@@ -48,17 +48,17 @@ async def preview(memory: Memory, user: str, wanted: Wanted, settings: Settings)
     plan = planned(wanted, settings)
     stored = await memory.settings(user)
     message, chat = wanted.message, wanted.chat
-    spoken = choose_language(wanted.language, stored, message, settings.language or "pt")
+    language = choose_language(wanted.language, stored, message, settings.language or "pt")
     zone = choose_time_zone(wanted.time_zone, stored, settings.time_zone)
     recent = await memory.conversation(user, chat, limit=settings.limits.window_cycles) if chat else []
     material = await gathered(
         memory,
         user,
         chat or new_id(),
-        query_of(message, spoken),
+        query_of(message, language),
         plan,
         now=utc_now().astimezone(ZoneInfo(zone)),
-        calls_for=situation_contexts(message, spoken),
+        calls_for=situation_contexts(message, language),
         unsaid=asks_not_to_keep,
     )
-    return made(beside(material, recent), plan, spoken)
+    return made(beside(material, recent), plan, language)

@@ -10,14 +10,14 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Price:
-    """Of one model, per million tokens, in whatever currency the deployment counts."""
+    """The price of a model per million tokens, in the deployment's currency."""
 
     input: float
     output: float
 
 
 def parse_prices(given: object) -> object:
-    """`gpt-5-mini=0.25/2,other=1/4` as prices by model; ValueError at an entry of another form."""
+    """Parses `gpt-5-mini=0.25/2,other=1/4` to prices by model; ValueError for an entry of another form."""
     if not isinstance(given, str):
         return given
     prices: dict[str, Price] = {}
@@ -33,9 +33,6 @@ def parse_prices(given: object) -> object:
 
 def cost(calls: Iterable[Spent], prices: Mapping[str, Price]) -> float | None:
     """The cost of these calls; None where one of them has no price."""
-    total = 0.0
-    for call in calls:
-        if (price := prices.get(call["model"])) is None:
-            return None
-        total += (call["input"] * price.input + call["output"] * price.output) / MILLION
-    return total
+    priced = [(call, prices.get(call["model"])) for call in calls]
+    costs = [call["input"] * price.input + call["output"] * price.output for call, price in priced if price]
+    return sum(costs) / MILLION if len(costs) == len(priced) else None

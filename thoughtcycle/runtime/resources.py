@@ -1,4 +1,4 @@
-"""Opens memory, mind and checkpointer once per event loop and lends them; the last holder out closes."""
+"""Memory, mind and checkpointer of an event loop: opened once, closed by their last holder."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ from thoughtcycle.runtime.upkeep import create_worker
 log = logging.getLogger(__name__)
 
 QUIET_SECONDS = 3.0
-"""How long a new process answers before its worker begins: the first reply comes first."""
+"""Delay of the worker of a new process: the first reply comes first."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,15 @@ async def hold(
     try:
         yield resources
     finally:
-        await _leave(held)
+        async with held.lock:
+            held.holders -= 1
+            if held.holders == 0:
+                held.resources = None
+                await held.stack.aclose()
 
 
 async def borrow() -> Services:
-    """The services of the running loop; where nobody holds them they are opened and kept."""
+    """The services of the running loop; opened for as long as the loop where nobody holds them."""
     held = _held.setdefault(asyncio.get_running_loop(), _Held())
     resources = held.resources or await _enter(held, None, None)
     return resources.services
@@ -72,16 +76,8 @@ async def _enter(held: _Held, settings: Settings | None, models: ModelSettings |
         return held.resources
 
 
-async def _leave(held: _Held) -> None:
-    async with held.lock:
-        held.holders -= 1
-        if held.holders == 0:
-            held.resources = None
-            await held.stack.aclose()
-
-
 async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelSettings | None) -> Resources:
-    """Everything or nothing: what was opened before a failure is closed again."""
+    """Opens everything or nothing: after a failure, what is already open is closed."""
     if settings is None:
         settings = await asyncio.to_thread(load_settings)
     if models is None:
@@ -98,7 +94,6 @@ async def _open(stack: AsyncExitStack, settings: Settings | None, models: ModelS
             await services.memory.erase_due(grace)
         except StorageFailed as failure:
             log.warning("what is due is erased later: %s", failure.code)
-        # it closes what a crash left open, erases what becomes due, understands what was said
         worker = create_worker(services, grace)
         opening.push_async_callback(_stop, asyncio.create_task(worker.run(after=QUIET_SECONDS)))
         stack.push_async_exit(opening.pop_all())

@@ -1,7 +1,8 @@
-"""Settings of a deployment: the database, the user of a single-user deployment, the limits."""
+"""Settings of a deployment, read from the environment."""
 
 import getpass
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic import (
     AliasChoices,
     BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
@@ -24,17 +26,16 @@ from thoughtcycle.memory.model import check_time_zone
 from thoughtcycle.mind.model_settings import PREFIX, ModelSettings
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.prompts.loader import LANGUAGES, Language
-from thoughtcycle.runtime import auth_settings, channel_settings
-from thoughtcycle.runtime.auth_settings import AuthSettings
-from thoughtcycle.runtime.channel_settings import ChannelSettings
+from thoughtcycle.runtime import auth_settings
+from thoughtcycle.runtime.auth_settings import AuthSettings, LongSecret
 from thoughtcycle.runtime.prices import Price, parse_prices
-from thoughtcycle.runtime.web_settings import WebSettings
+
+_CHANNEL_VARIABLE = re.compile(r"CHANNELS__(?!_)(?:(?!__)[A-Z0-9_]){1,40}(?<!_)__SECRET")
+"""The variable of a channel, without the prefix."""
 
 
 def _split(value: object) -> object:
-    return (
-        tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
-    )
+    return [part for part in map(str.strip, value.split(",")) if part] if isinstance(value, str) else value
 
 
 def _zone(name: str) -> str:
@@ -43,6 +44,46 @@ def _zone(name: str) -> str:
     except InputRefused:
         raise ValueError(name) from None
     return name
+
+
+class ChannelSettings(BaseModel):
+    """A messaging gateway that may pass messages on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    secret: LongSecret
+
+
+class WebSettings(BaseModel):
+    """Settings of `thoughtcycle web`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    host: str = Field(default="127.0.0.1", description="Address on which the server listens.")
+    port: int = Field(default=8765, ge=0, le=65_535, description="Port; 0 takes a free one.")
+    body_bytes: int = Field(
+        default=12_000_000, ge=1_000, le=1_000_000_000, description="Longest request accepted, in bytes."
+    )
+    requests_per_minute: int = Field(
+        default=300, ge=1, le=1_000_000, description="Requests of one user, where callers prove who they are."
+    )
+    burst: int = Field(default=100, ge=1, le=1_000_000, description="Of these, how many may come at once.")
+    attempts_per_minute: int = Field(
+        default=60, ge=1, le=1_000_000, description="Failed proofs of who one is, from one address."
+    )
+    tokens_per_day: int | None = Field(
+        default=None,
+        ge=1,
+        le=10_000_000_000,
+        description="Model tokens that the turns of a user may take in a day (UTC), per process; unset: any.",
+    )
+    waiting: int = Field(
+        default=20, ge=1, le=1_000, description="Messages of one chat that may wait for the one before."
+    )
+    tuning: bool = Field(
+        default=True,
+        description="Whether the process is tuned for many users: garbage, free memory, threads, event loop.",
+    )
 
 
 class Settings(BaseSettings):
@@ -57,7 +98,7 @@ class Settings(BaseSettings):
     )
 
     db: SecretStr = Field(
-        default_factory=lambda: SecretStr(default_db()),
+        default_factory=lambda: SecretStr(f"sqlite:///{user_data_path('thoughtcycle') / 'memory.db'}"),
         validation_alias=AliasChoices("THOUGHTCYCLE_DB", "MONGODB_URI"),
         description="Database URL: sqlite:///file.db or mongodb://…; decides documents and checkpoints.",
     )
@@ -132,7 +173,7 @@ def _expected(place: Sequence[int | str]) -> str:
     if place[0] == "auth" and len(place) > 1:
         return auth_settings.EXPECTED[str(place[1])]
     if place[0] == "channels":
-        return channel_settings.EXPECTED
+        return auth_settings.EXPECTED["secret"]
     groups: dict[str, type[BaseModel]] = {"limits": Limits, "web": WebSettings}
     group = groups.get(str(place[0]), BaseModel)
     field = group.model_fields.get(str(place[-1]))
@@ -149,12 +190,12 @@ def _expected(place: Sequence[int | str]) -> str:
 
 
 def _check_names(environment: Collection[str]) -> None:
-    """InputRefused at a variable with our prefix that no setting reads: a typo would go unnoticed."""
+    """Raises InputRefused for a variable with our prefix that no setting reads: a typo, as a rule."""
     if (gone := f"{PREFIX}SNAPSHOTS") in environment:  # its folder may hold erased words
         raise InputRefused("snapshots_gone", name=gone)
     known = set(_names(Settings)) | set(_names(ModelSettings))
     for name in sorted(environment):
-        channel = channel_settings.VARIABLE.fullmatch(name.removeprefix(PREFIX))
+        channel = _CHANNEL_VARIABLE.fullmatch(name.removeprefix(PREFIX))
         if name.startswith(PREFIX) and name not in known and not channel:
             close = get_close_matches(name, known, n=1)
             raise InputRefused("unknown_setting", name=name, close=close[0] if close else ".env.example")
@@ -167,13 +208,8 @@ def _names(model: type[BaseModel], prefix: str = PREFIX) -> Iterator[str]:
             yield from _names(info.annotation, f"{prefix}{field.upper()}__")
 
 
-def default_db() -> str:
-    """The SQLite file in the user's data folder, as a URL."""
-    return f"sqlite:///{user_data_path('thoughtcycle') / 'memory.db'}"
-
-
 def login_name() -> str:
-    """The operating system's name of whoever runs this; the CLI's default user."""
+    """The operating system's name of the current user; the CLI's default user."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a number without a name, as in a container

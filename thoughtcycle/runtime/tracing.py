@@ -1,4 +1,4 @@
-"""Tracing to LangSmith: only with a key, and what leaves the machine has no secrets, ids or files in it."""
+"""Tracing to LangSmith, without secrets, ids of users and files; off where there is no key."""
 
 import re
 import threading
@@ -18,19 +18,17 @@ from thoughtcycle.nodes.base.tracing import PSEUDONYMS
 
 _USERS = frozenset({"user_id", "user", "owner", "space", "memoriesId", "identity"})
 """Names whose values are ids of users."""
-_AUTH = "langgraph_auth_user"
-"""How LangGraph's server names what it knows of the caller."""
 _ENCODED = ("base64", "data", "file_data", "url")
 _LONG = 200
-"""Characters from which a value under such a name is a file and no text."""
+"""Characters from which a value under such a name is a file."""
 _SHORTEST, _MOST = 4, 200
-"""Characters of a secret that is looked for everywhere, and how many are."""
+"""Shortest secret, in characters, that is remembered, and how many are."""
 _lock = threading.Lock()
 _client: langsmith.Client | None = None
 
 
 class _Client(langsmith.Client):
-    """The real client, silent about the git history of the folder: that names people."""
+    """A client that does not send the git metadata of the folder: it names people."""
 
     def create_project(self, project_name: str, **options: Any) -> TracerSession:
         """See langsmith.Client."""
@@ -47,10 +45,10 @@ def _without_git(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def set_up(key: SecretStr | None = None) -> InputRefused | None:
-    """Makes all runs of this process go to LangSmith without secrets, or not at all; before the first run.
+    """Sets up tracing of this process; call it before the first run. Idempotent.
 
-    Where tracing is asked for (`LANGSMITH_TRACING`) but there is no key it is switched off, and the failure
-    to be told is returned. `key`: see `Pseudonyms.use`. Calling it again changes nothing.
+    Where `LANGSMITH_TRACING` is set without a key, tracing is switched off and the notice for the user is
+    returned. `key`: see `Pseudonyms.use`.
     """
     if not tracing_is_enabled():
         return None
@@ -62,7 +60,7 @@ def set_up(key: SecretStr | None = None) -> InputRefused | None:
 
 
 def masked_client(key: SecretStr | None = None) -> langsmith.Client:
-    """The process's client, through which nothing leaves without `concealed`; needs LangSmith's key."""
+    """The process's client, which applies `concealed` to all data; needs LangSmith's key."""
     global _client
     with _lock:
         if _client is None:
@@ -74,7 +72,7 @@ def masked_client(key: SecretStr | None = None) -> langsmith.Client:
 
 
 class SeenSecrets:
-    """The last secrets that were recognised: they are masked where nothing tells them to be secrets, too."""
+    """The last secrets that were recognised by their context; masked in other texts, too."""
 
     def __init__(self) -> None:
         self._values: OrderedDict[str, None] = OrderedDict()
@@ -82,19 +80,19 @@ class SeenSecrets:
         self._lock = threading.Lock()
 
     def learn(self, text: str) -> None:
-        """Takes in the secrets of a text."""
+        """Remembers the secrets of a text."""
         for value in values_in(text):
             if len(value) >= _SHORTEST and value not in self._values:
                 with self._lock:
                     self._values[value] = None
                     while len(self._values) > _MOST:
                         self._values.popitem(last=False)
-                    said = sorted({each for one in self._values for each in (one, fold(one))}, key=len)
-                    one_of = "|".join(map(re.escape, reversed(said)))
+                    forms = {form for secret in self._values for form in (secret, fold(secret))}
+                    one_of = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
                     self._pattern = re.compile(rf"(?<!\w)(?:{one_of})(?!\w)", re.IGNORECASE)
 
     def masked(self, text: str) -> str:
-        """`text` without them."""
+        """`text` without the remembered secrets."""
         return text if self._pattern is None else self._pattern.sub(MARK, text)
 
 
@@ -103,61 +101,48 @@ _SEEN = SeenSecrets()
 
 def concealed(data: dict[str, Any]) -> dict[str, Any]:
     """Inputs, outputs, errors or metadata of a run as they may leave the machine."""
-    for name, text in _texts("", data):
-        _SEEN.learn(_head(name) + text)
-    return _within(data)
+    for text in _texts("", data):
+        _SEEN.learn(text)
+    return _conceal_mapping(data)
 
 
-def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """All texts in `value`, each with the name that it is under."""
-    if isinstance(value, str):
-        yield name, value
-    elif _number(value):
-        yield name, str(value)
+def _texts(name: str, value: Any) -> Iterator[str]:
+    """All texts and numbers in `value` after their names: "password: x" is recognised, "x" is not."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield f"{name}: {value}"
     elif isinstance(value, Mapping):
         for inner, item in value.items():
-            yield "", inner
+            yield f": {inner}"
             yield from _texts(inner, item)
     elif isinstance(value, list):
         for item in value:
             yield from _texts(name, item)
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _head(name: str) -> str:
-    """ "password": "x" says what it is as "password: x" does."""
-    return f"{name}: "
-
-
-def _within(data: dict[str, Any]) -> dict[str, Any]:
+def _conceal_mapping(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        _SEEN.masked(masked(name)): _concealed(name, value)
+        _SEEN.masked(masked(name)): _conceal(name, value)
         for name, value in data.items()
-        if not name.startswith(_AUTH)
+        if not name.startswith("langgraph_auth_user")  # LangGraph's server describes the caller there
     }
 
 
-def _concealed(name: str, value: Any) -> Any:
+def _conceal(name: str, value: Any) -> Any:
     if isinstance(value, str):
-        return _text(name, value)
-    if _number(value):  # a card, or a password of digits
-        told = _text(name, str(value))
-        return value if told == str(value) else told
+        return _conceal_text(name, value)
+    if isinstance(value, int | float) and not isinstance(value, bool):  # a card, or a password of digits
+        text = _conceal_text(name, str(value))
+        return value if text == str(value) else text
     if isinstance(value, Mapping):
-        return _within(dict(value))
-    if isinstance(value, list):
-        return [_concealed(name, item) for item in value]
-    return value
+        return _conceal_mapping(value)
+    return [_conceal(name, item) for item in value] if isinstance(value, list) else value
 
 
-def _text(name: str, value: str) -> str:
+def _conceal_text(name: str, value: str) -> str:
     if name in _USERS:
         return PSEUDONYMS.of(value) if value else value
     if len(value) > _LONG and (value.startswith("data:") or (name in _ENCODED and " " not in value)):
         return MARK
-    head = _head(name)
-    told = masked(head + value)
-    return _SEEN.masked(told[len(head) :] if told.startswith(head) else masked(value))
+    head = f"{name}: "
+    text = masked(head + value)
+    return _SEEN.masked(text[len(head) :] if text.startswith(head) else masked(value))

@@ -1,4 +1,4 @@
-"""The jobs of a worker: closes and erases what is due, forms memories from cycles, tends gardens."""
+"""Background jobs: closes open cycles, erases what is due, runs formation and gardens."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -19,13 +19,13 @@ GARDENS_EVERY = timedelta(days=1)
 SWEEP_EVERY = timedelta(minutes=5)
 ERASE_EVERY = timedelta(minutes=1)
 CHATS = 50
-"""Chats of a user, the last updated, that are looked at for what a failing model left."""
+"""Chats of a user, last updated first, that are searched for unjudged cycles."""
 USERS = 32
-"""Users with something to understand that are looked at in one go."""
+"""Users with pending cycles that one look reads."""
 
 
 def create_worker(services: Services, grace: timedelta = GRACE, *, told: Told | None = None) -> Worker:
-    """A worker that also forms memories and tends gardens; see Worker for how it runs."""
+    """A worker for all kinds of jobs of `job_kinds`."""
     memory = services.memory
     return Worker(memory.queue, job_kinds(services, grace), told=told, look=lambda: enqueue_formation(memory))
 
@@ -33,8 +33,8 @@ def create_worker(services: Services, grace: timedelta = GRACE, *, told: Told | 
 def job_kinds(services: Services, grace: timedelta) -> Mapping[str, Kind]:
     """The kinds of jobs, by name.
 
-    `sweep` closes the cycles that a crash left open, `erase` erases what was deleted `grace` ago, `form`
-    understands what a user said, `garden` tends one user's memories, `gardens` everybody's.
+    `sweep` closes cycles that a crash left open, `erase` erases what was deleted `grace` ago, `form` runs
+    formation of a cycle, `garden` tends one user's memories, `gardens` adds a job of that for each user.
     """
     memory = services.memory
     formation, garden = compile_formation(services), compile_garden(services)
@@ -48,9 +48,9 @@ def job_kinds(services: Services, grace: timedelta) -> Mapping[str, Kind]:
 
 
 async def enqueue_formation(memory: Memory) -> None:
-    """Puts a job for the oldest cycle of every user that is not understood yet: one after the other.
+    """Adds a job for the oldest pending cycle of each user: cycles of a user are formed in order.
 
-    A cycle over which workers died as often as a job may be tried is left out, as in `form`.
+    A cycle whose job is dead, because workers died over it, is marked `failed`.
     """
     queue = memory.queue
     users = await memory.conversations.pending_users(limit=USERS)
@@ -65,20 +65,20 @@ async def enqueue_formation(memory: Memory) -> None:
             if known is None:
                 await queue.put(job)
             elif known.state == "dead":
-                await _leave_out(memory, cycle)
+                await _mark_failed(memory, cycle)
 
 
-async def _leave_out(memory: Memory, cycle: Cycle) -> None:
+async def _mark_failed(memory: Memory, cycle: Cycle) -> None:
     await memory.conversations.form_cycle(
         cycle.user, cycle.id, judgement=cycle.judgement, marks=(), formation="failed", expected=cycle
     )
 
 
 async def form(memory: Memory, formation: Formation, job: Job) -> None:
-    """Understands a cycle.
+    """Runs formation of a cycle.
 
-    One that fails again and again, for another reason than a database out of reach, is left out with the last
-    try, so that it holds up nothing behind it; its dead letter tells of it, and retrying that tries it anew.
+    A cycle that still fails at the last try, unless the database is out of reach, is marked `failed`, so that
+    it does not block those behind it. Retrying its dead letter makes it pending again.
     """
     cycle = await memory.transcript.cycle(job.user, job.payload["cycle"])
     if cycle is None:
@@ -89,24 +89,28 @@ async def form(memory: Memory, formation: Formation, job: Job) -> None:
         )
     try:
         await formation.ainvoke({"cycle_id": cycle.id}, context=Context(user_id=job.user))
-    except Exception as failure:  # whatever it was, it is raised again
+    except Exception as failure:  # raised again
         away = isinstance(failure, StorageFailed) and not isinstance(failure, DocumentBroken)
         if job.attempts >= ATTEMPTS and not away:
-            await _leave_out(memory, cycle)
+            await _mark_failed(memory, cycle)
         raise
 
 
 async def enqueue_gardens(memory: Memory) -> None:
-    """Puts a job for the garden of every user."""
+    """Adds a garden job for each user."""
     for user in await memory.upkeep.users():
         await memory.queue.put(new_job(GARDEN, user=user, due=memory.queue.clock()))
 
 
-async def requeue_unjudged(memory: Memory, user: str) -> None:
-    """Has cycles that a failing model left unjudged (CM-8) formed again, though nobody goes on in the chat.
+async def tend(memory: Memory, garden: GardenGraph, user: str) -> None:
+    """Maintains one user's data: unjudged cycles, expired items, memories."""
+    await _requeue_unjudged(memory, user)
+    await memory.items.sweep_items(user)
+    await garden.ainvoke({"dry_run": False}, context=Context(user_id=user))
 
-    The oldest such cycle waits for formation again, which then judges the others, too.
-    """
+
+async def _requeue_unjudged(memory: Memory, user: str) -> None:
+    """Makes the oldest unjudged cycle of each chat pending again (CM-8); formation judges the others too."""
     for chat in await memory.conversation_memories(user, limit=CHATS):
         old = [one.cycle_id for one in chat.old_memory if one.pending_summarization]
         for cycle in await memory.transcript.cycles(user, [*old[:1], *chat.unjudged]):
@@ -120,10 +124,3 @@ async def requeue_unjudged(memory: Memory, user: str) -> None:
                     expected=cycle,
                 )
                 break
-
-
-async def tend(memory: Memory, garden: GardenGraph, user: str) -> None:
-    """Tends one user's memories, what could not be understood, and items whose time is over."""
-    await requeue_unjudged(memory, user)
-    await memory.items.sweep_items(user)
-    await garden.ainvoke({"dry_run": False}, context=Context(user_id=user))
