@@ -6,6 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
+from thoughtcycle.budget import clip_middle
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import message_contexts, situation_contexts
@@ -104,7 +105,7 @@ async def reminded(
 
 def query_of(message: str, language: Language) -> str:
     """The search query: the message, of a long one head and tail, with its topics."""
-    query = windows.clip(message, 2_000)
+    query = clip_middle(message, 2_000)
     return " ".join([query, *message_contexts(query, language)])
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
+from thoughtcycle.budget import clip_middle
 from thoughtcycle.language.facts import Fact
 from thoughtcycle.language.parse import parse
 from thoughtcycle.memory.model import Kind, MemoryDraft, Recalled, Source, as_text
@@ -16,7 +17,6 @@ from thoughtcycle.nodes.actions.update_targets import relative_meant, takes_the_
 from thoughtcycle.nodes.actions.view_queries import brief_list, did, has_key, heard
 from thoughtcycle.nodes.attachments import ACTION as ATTACH
 from thoughtcycle.nodes.base.turn import Turn
-from thoughtcycle.nodes.base.window import clip
 from thoughtcycle.prompts.loader import Language
 
 Binding = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -200,4 +200,4 @@ def said(content: str, message: str, language: Language) -> str:
         parsed.folded.original(part.start, part.end) for one in parsed.sentences for part in one.clauses
     ]
     enough = [clause for clause in clauses if shared(clause) == shared(best) > 0]
-    return clip(min(enough, key=len, default=best), 2_000)
+    return clip_middle(min(enough, key=len, default=best), 2_000)

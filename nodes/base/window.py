@@ -4,13 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import BaseMessage
 
+from thoughtcycle.budget import CHARACTERS_PER_TOKEN, clip_middle
 from thoughtcycle.memory.model import Cycle, Utterance
 from thoughtcycle.memory.redaction import Mask
 from thoughtcycle.nodes.base.envelope import flagged, role_of
-
-CHARS_PER_TOKEN = 4
-"""A documented estimate for Portuguese and English: no tokenizer table is at hand offline."""
-CUT = " […] "
 
 
 def of_cycles(cycles: Iterable[Cycle]) -> list[Utterance]:
@@ -46,20 +43,12 @@ def masked(window: Iterable[Utterance], mask: Mask) -> list[Utterance]:
 
 def fit(window: Sequence[Utterance], tokens: int) -> list[Utterance]:
     """The window within `tokens` in all: each text has an equal share, head and tail of a longer one stay."""
-    share = tokens * CHARS_PER_TOKEN // max(len(window), 1)
+    share = tokens * CHARACTERS_PER_TOKEN // max(len(window), 1)
     return [
         Utterance(
             role=utterance["role"],
-            content=clip(utterance["content"], share),
+            content=clip_middle(utterance["content"], share),
             chat_history=utterance["chat_history"],
         )
         for utterance in window
     ]
-
-
-def clip(text: str, chars: int) -> str:
-    """`text`, or its head and tail with a mark between, at most `chars` characters."""
-    if len(text) <= chars:
-        return text
-    room = max(chars - len(CUT), 2)
-    return text[: room - room // 3] + CUT + text[-(room // 3) :]

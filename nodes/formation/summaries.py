@@ -8,14 +8,14 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from thoughtcycle.budget import CHARACTERS_PER_TOKEN, clip_at_word, clip_for_prompt, first_words
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts import shorten, shorten_all
 from thoughtcycle.memory.model import Judgement, PreservedData
-from thoughtcycle.memory.rules import Piece, RollUp, Shorten, cut
+from thoughtcycle.memory.rules import Piece, RollUp, Shorten
 from thoughtcycle.memory.text import mood_label
 from thoughtcycle.mind.answer_parser import without_thoughts
 from thoughtcycle.mind.base import Mind, Question, Usage, View
-from thoughtcycle.mind.prompting import clip, estimate_tokens
 from thoughtcycle.prompts.loader import Language, texts
 
 FILE = "formation/summaries"
@@ -25,8 +25,8 @@ KEPT_TOKENS = 60
 
 _FENCE = re.compile(r"```[\w-]*")
 _QUOTES = "\"'“”«»` "
-WORDS, TOKENS = 30, 80
-"""Words that are asked for; tokens that it never exceeds."""
+WORDS, LONGEST = 30, 80 * CHARACTERS_PER_TOKEN
+"""Words that are asked for; characters that it never exceeds, 80 tokens."""
 _GOAL_WORDS, _STATE_WORDS = 12, 14
 _AIMS = ("financial_goals", "important_decisions")
 
@@ -137,7 +137,7 @@ async def working_summary(
         log.warning("the working summary is made by rules: %s", failure.code)
         answer = ""
     text = clean_answer(answer, language) or working_by_rules(previous, exchanges, language)
-    return clip_to_tokens(text, TOKENS)
+    return clip_at_word(text, LONGEST)
 
 
 def working_question(previous: str, exchanges: Sequence[Judgement]) -> Question[str]:
@@ -167,7 +167,7 @@ def working_by_rules(previous: str, exchanges: Sequence[Judgement], language: La
         f"{said['mood_label']}: {feels}" if feels else "",
     ]
     text = ". ".join(part.rstrip(". …") for part in parts if part)
-    return clip_to_tokens(cut(f"{text}." if text else previous, WORDS), TOKENS)
+    return clip_at_word(first_words(f"{text}." if text else previous, WORDS), LONGEST)
 
 
 def _carried(previous: str, label: str) -> str:
@@ -184,8 +184,8 @@ def numbered(pieces: Sequence[Piece], language: Language) -> str:
             "piece",
             number=number,
             date=f"{piece.since:%Y-%m-%d}",
-            summary=clip(" ".join(piece.summary.split()), PIECE_TOKENS, language),
-            keep=clip(preserved_text(piece.preserved), KEPT_TOKENS, language) or "–",
+            summary=clip_for_prompt(" ".join(piece.summary.split()), PIECE_TOKENS, language),
+            keep=clip_for_prompt(preserved_text(piece.preserved), KEPT_TOKENS, language) or "–",
         )
         for number, piece in enumerate(pieces, 1)
     )
@@ -202,12 +202,3 @@ def clean_answer(answer: str, language: Language) -> str:
     text = " ".join(_FENCE.sub(" ", without_thoughts(answer)).split()).strip(_QUOTES)
     labels = texts(language, FILE)["labels"].replace(", ", "|")
     return re.sub(rf"^(?:{labels})[^:]{{0,40}}: *", "", text, flags=re.IGNORECASE).strip(_QUOTES)
-
-
-def clip_to_tokens(text: str, tokens: int) -> str:
-    """The beginning of `text` within `tokens`, ending at a word."""
-    words = len(text.split())
-    while words > 1 and estimate_tokens(text) > tokens:
-        words -= 1
-        text = cut(text.rstrip("…"), words)
-    return text[: int(tokens * 3)] if estimate_tokens(text) > tokens else text

@@ -17,9 +17,9 @@ from support.background import Background
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
 from support.year import BEGIN, CHATS, CITIES, IN_PERSON, MONTH, MONTHS, Line, month
+from thoughtcycle.budget import estimate_tokens
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.model.records import PreservedData
-from thoughtcycle.mind.prompting import estimate_tokens
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.limits import Limits

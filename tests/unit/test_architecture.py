@@ -15,6 +15,7 @@ FLOORS = (
     ("prompts",),
     ("errors",),
     ("extras",),
+    ("budget",),
     ("memory.model",),
     ("language",),
     ("memory",),

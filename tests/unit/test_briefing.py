@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.memories import record
-from thoughtcycle.memory.briefing.builder import CHARS_PER_TOKEN, RECIPES, briefed
+from thoughtcycle.budget import CHARACTERS_PER_TOKEN
+from thoughtcycle.memory.briefing.builder import RECIPES, briefed
 from thoughtcycle.memory.briefing.sections import Material
 from thoughtcycle.memory.model.conversation import ConversationMemory, OldCycle, Period, Profile, ProfileEntry
 from thoughtcycle.memory.model.judgement import Judgement, Mood
@@ -406,7 +407,7 @@ materials = st.builds(
 def test_the_budget_is_never_exceeded(it: Material, tokens: int, recipe: Any, language: Any) -> None:
     made = briefed(it, tokens=tokens, language=language, recipe=recipe)
     assert made.tokens <= tokens
-    assert len(made.text) + len(made.session) <= tokens * CHARS_PER_TOKEN
+    assert len(made.text) + len(made.session) <= tokens * CHARACTERS_PER_TOKEN
     for line in "\n".join([made.text, made.session]).split("\n"):
         assert not line or line.startswith("- ") or line.endswith(":") or line.startswith("[MEM")
     ids = [id for section in made.sections for id, _, _ in section.shown]

@@ -7,6 +7,7 @@ import pytest
 
 from support.exchanges import at, exchange, judged
 from support.sheets import read, stored
+from thoughtcycle.budget import count_words, first_words
 from thoughtcycle.memory.conversation.loading import DocumentBroken, recounted
 from thoughtcycle.memory.model.conversation import ConversationMemory, Period
 from thoughtcycle.memory.model.judgement import CriticalDatum, CriticalKind, Preserved, PreservedData
@@ -17,9 +18,7 @@ from thoughtcycle.memory.rules.window import aged, missing, since_head, with_wor
 from thoughtcycle.memory.rules.word_budget import (
     Volume,
     compression_due,
-    count_words,
     counted,
-    cut,
     recent_words,
     usage,
 )
@@ -57,9 +56,9 @@ def test_what_a_word_is(text: str, words: int) -> None:
 
 
 def test_cutting_ends_at_a_word() -> None:
-    assert cut("um dois, três quatro", 2) == "um dois…"
-    assert cut("um  dois", 2) == "um dois"
-    assert count_words(cut("a " * 200, 50)) == 50
+    assert first_words("um dois, três quatro", 2) == "um dois…"
+    assert first_words("um  dois", 2) == "um dois"
+    assert count_words(first_words("a " * 200, 50)) == 50
 
 
 @pytest.mark.spec("CM-2", "CM-3")

@@ -8,17 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.exchanges import at, judged
+from thoughtcycle.budget import clip_at_word, count_words, estimate_tokens
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts.summaries import shorten, shorten_all
 from thoughtcycle.memory.model.judgement import CriticalDatum, Mood, Preserved, PreservedData
 from thoughtcycle.memory.rules.compression import Piece, RollUp, Shorten
-from thoughtcycle.memory.rules.word_budget import count_words
 from thoughtcycle.mind.base import Mind
-from thoughtcycle.mind.prompting import ask_prompt, estimate_tokens
+from thoughtcycle.mind.prompting import ask_prompt
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.formation.summaries import (
     clean_answer,
-    clip_to_tokens,
     roll_up,
     roll_up_question,
     rolled_up_by_rules,
@@ -168,5 +167,5 @@ async def test_the_working_summary_stays_when_nothing_was_said() -> None:
     assert await working_summary(Told("x"), "antes", [], language="pt", now=NOW) == "antes"
 
 
-def test_a_text_within_tokens_ends_at_a_word() -> None:
-    assert clip_to_tokens("um dois três", 2) == "um…"
+def test_a_text_within_characters_ends_at_a_word() -> None:
+    assert clip_at_word("um dois três", 8) == "um dois…"

@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from support.minds import NOON, question, view
+from thoughtcycle.budget import clip_for_prompt, estimate_tokens
 from thoughtcycle.memory.model.records import Utterance
 from thoughtcycle.mind import prompting
 from thoughtcycle.mind.base import ActionCard, Question, View
-from thoughtcycle.mind.prompting import ask_prompt, clip, estimate_tokens, reply_prompt, standard_values
+from thoughtcycle.mind.prompting import ask_prompt, reply_prompt, standard_values
 from thoughtcycle.prompts.loader import LANGUAGES, texts
 
 
@@ -119,7 +120,7 @@ def test_a_long_message_is_shown_head_and_tail_with_a_mark():
 
 
 def test_short_texts_are_not_clipped():
-    assert clip("curto", 10, "pt") == "curto"
+    assert clip_for_prompt("curto", 10, "pt") == "curto"
 
 
 @pytest.mark.spec("BY-7")

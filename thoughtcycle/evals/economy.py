@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from thoughtcycle.budget import estimate_tokens
 from thoughtcycle.evals.locomo import (
     Conversation,
     FormedConversation,
@@ -20,7 +21,7 @@ from thoughtcycle.evals.locomo import (
 from thoughtcycle.evals.retrieval import halves
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import situation_contexts
-from thoughtcycle.memory.briefing import Brief, Material, Plan, estimated, gathered, made
+from thoughtcycle.memory.briefing import Brief, Material, Plan, gathered, made
 from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.model import MemoryRecord, Step
 from thoughtcycle.memory.text import terms
@@ -278,7 +279,7 @@ def tokens_of(questions: Iterable[Question[Any]], view: View) -> int:
         reply_prompt(question, seen) if question is Finish.reply else ask_prompt(question, seen)
         for question in questions
     ]
-    return sum(estimated(len(message.text)) for prompt in prompts for message in prompt)
+    return sum(estimate_tokens(message.text) for prompt in prompts for message in prompt)
 
 
 TURN: tuple[Question[Any], ...] = (DECIDE, Finish.reply)

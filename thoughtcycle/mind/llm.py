@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
+from thoughtcycle.budget import clip_for_prompt
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.mind.answer_parser import UnusableAnswer, parse
 from thoughtcycle.mind.base import Mind, Question, Usage, View
@@ -23,7 +24,7 @@ from thoughtcycle.mind.model_settings import (
     ModelSettings,
     host_of,
 )
-from thoughtcycle.mind.prompting import ask_prompt, clip, repair_request, reply_prompt
+from thoughtcycle.mind.prompting import ask_prompt, repair_request, reply_prompt
 from thoughtcycle.mind.streaming import OnText, stream_model
 
 T = TypeVar("T")
@@ -97,7 +98,7 @@ class LLMMind(Mind):
         except UnusableAnswer as problem:
             _log.info("the answer to %s is unusable, asked again", question.name)
             request = repair_request(view.language, str(problem))
-        bad = clip(answer, _BAD_ANSWER_TOKENS, view.language)
+        bad = clip_for_prompt(answer, _BAD_ANSWER_TOKENS, view.language)
         repair: list[BaseMessage] = [*messages, AIMessage(bad), HumanMessage(request)]
         answer = await self._answer(question, view, repair)
         try:

@@ -1,17 +1,16 @@
 """Builds the messages for a model from a question and a view."""
 
 import json
-import math
 from collections.abc import Iterable
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from thoughtcycle.budget import clip_for_prompt, last_lines
 from thoughtcycle.memory.model import Recalled, Step, Utterance
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
-CHARACTERS_PER_TOKEN = 3.5
 MESSAGE_TOKENS = 2_000
 """Budget of the user's message; a longer one is shown head and tail (BY-7)."""
 HISTORY_TOKENS = 2_000
@@ -23,27 +22,6 @@ MEMORY_TOKENS = 400
 STEP_TOKENS = 120
 
 _DATA = ("<data>", "</data>")
-
-
-def estimate_tokens(text: str) -> int:
-    """About how many tokens `text` is: one per 3.5 characters, rounded up.
-
-    English has 4 to 4.5 characters per token with the vocabularies now in use and Portuguese 3.5 to 4,
-    so this rather says too much; scripts that need a token per character are underestimated.
-    The models' own tokenizers are not at hand without a network.
-    """
-    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
-
-
-def clip(text: str, tokens: int, language: Language) -> str:
-    """`text` within `tokens`; of a longer one two thirds head and one third tail around a mark."""
-    if estimate_tokens(text) <= tokens:
-        return text
-    room = int(tokens * CHARACTERS_PER_TOKEN)
-    mark = texts(language, "frame").fill("clipped", left=len(text) - room)
-    room = max(0, room - len(mark) - 2)
-    tail = room // 3
-    return f"{text[: room - tail].rstrip()} {mark} {text[len(text) - tail :].lstrip()}"
 
 
 def ask_prompt(question: Question[Any], view: View) -> list[BaseMessage]:
@@ -95,7 +73,7 @@ def standard_values(view: View) -> dict[str, object]:
 
 def _messages(view: View, parts: list[str]) -> list[BaseMessage]:
     system = "\n\n".join(part for part in parts if part)
-    return [SystemMessage(system), HumanMessage(clip(view.message, MESSAGE_TOKENS, view.language))]
+    return [SystemMessage(system), HumanMessage(clip_for_prompt(view.message, MESSAGE_TOKENS, view.language))]
 
 
 def _task(question: Question[Any], view: View) -> str:
@@ -119,7 +97,7 @@ def _briefing(frame: Texts, view: View, *, by_id: bool = False) -> str:
         for each in view.recalled
         if not told or each["id"] not in view.briefed or _folded(each["content"]) not in told
     )
-    lines = _newest((_memory_line(each, view.language) for each in new), RECALLED_TOKENS)
+    lines = last_lines((_memory_line(each, view.language) for each in new), RECALLED_TOKENS)
     recalled = "\n".join([frame["recalled"], *lines]) if lines else ""
     return "\n\n".join(part for part in (view.briefing, recalled) if part)
 
@@ -132,43 +110,32 @@ def _moment(frame: Texts, view: View, shown: Iterable[Utterance]) -> str:
     """Current context: what the conversation is about, when it is, what this cycle did and has said."""
     lines = [view.session, ""] if view.session else []
     lines.append(frame.fill("now", now=_now(frame, view)))
-    if steps := _newest((_step_line(each, view.language) for each in view.steps), STEPS_TOKENS):
+    if steps := last_lines((_step_line(each, view.language) for each in view.steps), STEPS_TOKENS):
         lines += [frame["steps"], *steps]
-    if said := _newest((_line(frame, view, each) for each in shown), HISTORY_TOKENS):
+    if said := last_lines((_line(frame, view, each) for each in shown), HISTORY_TOKENS):
         lines += [frame["shown"], *said]
     return "\n".join(lines)
 
 
 def _history(frame: Texts, view: View, history: Iterable[Utterance]) -> str:
-    lines = _newest((_line(frame, view, each) for each in history), HISTORY_TOKENS)
+    lines = last_lines((_line(frame, view, each) for each in history), HISTORY_TOKENS)
     return "\n".join([frame["history"], *lines]) if lines else ""
 
 
 def _line(frame: Texts, view: View, said: Utterance) -> str:
     speaker = view.persona if said["role"] == "assistant" else frame[said["role"]]
-    return f"{speaker}: {clip(said['content'], UTTERANCE_TOKENS, view.language)}"
+    return f"{speaker}: {clip_for_prompt(said['content'], UTTERANCE_TOKENS, view.language)}"
 
 
 def _memory_line(memory: Recalled, language: Language) -> str:
     about = ", ".join(part for part in (memory["kind"], memory["key"], memory["at"]) if part)
-    return f"- [{memory['id']}] {clip(memory['content'], MEMORY_TOKENS, language)} ({about})"
+    return f"- [{memory['id']}] {clip_for_prompt(memory['content'], MEMORY_TOKENS, language)} ({about})"
 
 
 def _step_line(step: Step, language: Language) -> str:
     given = step["input"] if isinstance(step["input"], str) else json.dumps(step["input"], ensure_ascii=False)
-    done = clip(f"{step['action']}({given})", STEP_TOKENS, language)
+    done = clip_for_prompt(f"{step['action']}({given})", STEP_TOKENS, language)
     return f"- {done} → {step['outcome']}"
-
-
-def _newest(lines: Iterable[str], tokens: int) -> list[str]:
-    """The last of `lines` that fit into `tokens`, in their order."""
-    kept: list[str] = []
-    for line in reversed(list(lines)):
-        tokens -= estimate_tokens(line)
-        if tokens < 0:
-            break
-        kept.append(line)
-    return kept[::-1]
 
 
 def _now(frame: Texts, view: View) -> str:

@@ -5,13 +5,13 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from thoughtcycle.budget import clip_for_prompt, first_words
 from thoughtcycle.errors import ModelFailed
-from thoughtcycle.language.facts import SUMMARY_WORDS, first_words
+from thoughtcycle.language.facts import SUMMARY_WORDS
 from thoughtcycle.language.intents import CRITICAL, TEMPORARY
 from thoughtcycle.memory.model import Judgement, MemoryRecord, Recalled
 from thoughtcycle.memory.text import masked
 from thoughtcycle.mind.base import Mind, Question, Usage, View
-from thoughtcycle.mind.prompting import clip
 from thoughtcycle.mind.rules import LONG
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.judge.answer import Answer, ByRules, facts_of, importance_of, mood_in
@@ -93,12 +93,12 @@ def fenced(exchange: Exchange) -> str:
 def _plain(text: str, tokens: int, exchange: Exchange) -> str:
     for mark in _FENCES:
         text = text.replace(mark, mark.replace("<", "‹").replace(">", "›"))
-    return clip(masked(text), tokens, exchange.language)
+    return clip_for_prompt(masked(text), tokens, exchange.language)
 
 
 def _listed(known: Sequence[Recalled], view: View) -> str:
     lines = (
-        f"{number}. {clip(masked(' '.join(each['content'].split())), KNOWN_TOKENS, view.language)}"
+        f"{number}. {clip_for_prompt(masked(' '.join(each['content'].split())), KNOWN_TOKENS, view.language)}"
         for number, each in enumerate(known, 1)
     )
     return "\n".join(lines) or texts(view.language, FILE)["none"]

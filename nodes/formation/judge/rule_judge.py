@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
+from thoughtcycle.budget import first_words
 from thoughtcycle.language.facts import (
     SUMMARY_WORDS,
     Fact,
     best_sentence,
-    first_words,
     preserved_in,
     summarize,
 )

@@ -8,7 +8,6 @@ from thoughtcycle.language.facts.statements import parse_statement
 from thoughtcycle.language.facts.summaries import (
     SUMMARY_WORDS,
     best_sentence,
-    first_words,
     shorten,
     shorten_all,
     summarize,
@@ -27,7 +26,6 @@ __all__ = [
     "denials_in",
     "facts_in",
     "facts_of",
-    "first_words",
     "parse_statement",
     "preserved_in",
     "reconcile",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+from thoughtcycle.budget import first_words
 from thoughtcycle.language.parse import fold_word, names_in
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
@@ -106,12 +107,6 @@ def best_sentence(text: str) -> str:
     """The sentence with most content words, numbers and names; the first of equals, "" when there is none."""
     sentences = [match[0].strip(" \t#*->") for match in _SENTENCE.finditer(text[:_READ])][:_SENTENCES]
     return " ".join(max(filter(None, sentences), key=_content_score, default="").split())
-
-
-def first_words(text: str, words: int) -> str:
-    """The first `words` words of `text`, with an ellipsis where there are more."""
-    parts = text.split()
-    return " ".join(parts) if len(parts) <= words else " ".join(parts[:words]).rstrip(",;:.") + "…"
 
 
 def _content_score(sentence: str) -> float:

@@ -1,6 +1,6 @@
 """The briefing: the part of memory that a model is given in a turn."""
 
-from thoughtcycle.memory.briefing.builder import RECIPES, Brief, Recipe, Section, estimated
+from thoughtcycle.memory.briefing.builder import RECIPES, Brief, Recipe, Section
 from thoughtcycle.memory.briefing.gather import Plan, beside, gathered, made, on_branch, without
 from thoughtcycle.memory.briefing.sections import Material
 
@@ -12,7 +12,6 @@ __all__ = [
     "Recipe",
     "Section",
     "beside",
-    "estimated",
     "gathered",
     "made",
     "on_branch",

@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from thoughtcycle.budget import CHARACTERS_PER_TOKEN, estimate_tokens
 from thoughtcycle.memory.briefing import lines, sections
 from thoughtcycle.memory.briefing.lines import Item, Origin
 from thoughtcycle.memory.briefing.sections import Material
 from thoughtcycle.memory.text import Told
 from thoughtcycle.prompts.loader import Language, texts
 
-CHARS_PER_TOKEN = 4
-"""The same documented estimate as for the recent window."""
 Recipe = Literal["layered", "compact"]
 RECIPES: tuple[Recipe, ...] = get_args(Recipe)
 QUOTAS: Mapping[str, int] = {"semantic": 3, "episodic": 2, "long": 2, "medium": 3}
@@ -52,7 +51,7 @@ class Brief:
     @property
     def tokens(self) -> int:
         """Of both texts together, estimated."""
-        return estimated(len(self.text)) + estimated(len(self.session))
+        return estimate_tokens(self.text) + estimate_tokens(self.session)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -63,11 +62,6 @@ class Brief:
     def left_out(self) -> int:
         """How many candidates were not shown."""
         return sum(section.left_out for section in self.sections)
-
-
-def estimated(characters: int) -> int:
-    """About how many tokens so many characters are, rounded up."""
-    return -(-characters // CHARS_PER_TOKEN)
 
 
 def briefed(
@@ -102,9 +96,8 @@ class _Desk:
     def __init__(self, window: Iterable[str], tokens: int, language: Language) -> None:
         self._language: Language = language
         self._frame = texts(language, "briefing")
-        self._size = self._room = tokens * CHARS_PER_TOKEN - 2 * (
-            CHARS_PER_TOKEN - 1
-        )  # two texts, rounded up
+        # Two texts, each rounded up.
+        self._size = self._room = tokens * CHARACTERS_PER_TOKEN - 2 * (CHARACTERS_PER_TOKEN - 1)
         self._told, self._ids = Told(), set(window)
         self._shown: dict[str, list[Item]] = {}
         self._left: dict[str, int] = {}
@@ -156,7 +149,7 @@ class _Desk:
         shown: tuple[tuple[str, float, Origin], ...] = tuple(
             (item.id, round(item.score, 3), item.origin) for item in items
         )
-        return Section(name, shown, self._left.get(name, 0), estimated(len(text)))
+        return Section(name, shown, self._left.get(name, 0), estimate_tokens(text))
 
     def _text(self, name: str) -> str:
         shown = self._shown.get(name, [])

@@ -6,6 +6,7 @@ from datetime import datetime, tzinfo
 from functools import cache
 from typing import Literal
 
+from thoughtcycle.budget import ELLIPSIS, clip_at_word
 from thoughtcycle.memory.model import (
     MemoryRecord,
     MessageHit,
@@ -27,7 +28,6 @@ LABEL = 60
 """Characters of what stands before a text."""
 JOINED = 160
 """Characters of a line up to which related facts join it."""
-CUT = "…"
 READ = 2_000
 """Characters of a text that are read before it is cut: a secret is masked whole, not its visible half."""
 AROUND = 6
@@ -65,11 +65,7 @@ def clipped(text: str, longest: int = LONGEST) -> str:
     A briefing is shown unasked, so secrets are masked (BY-10); a search gives them back.
     """
     line = " ".join(masked(text[:READ]).split())
-    if len(line) <= longest and len(text) <= READ:
-        return line
-    head = line[: longest - len(CUT)]
-    words = head.rsplit(" ", 1)[0]
-    return (words if len(words) > len(head) // 2 else head).rstrip() + CUT
+    return clip_at_word(line if len(text) <= READ else line + ELLIPSIS, longest)
 
 
 def day(at: datetime, zone: tzinfo | None) -> str:
@@ -187,7 +183,7 @@ def bullets(items: Iterable[Item], language: Language) -> list[str]:
 
 
 def _ended(text: str) -> str:
-    return text if text.endswith((".", "!", "?", '"', CUT)) else f"{text}."
+    return text if text.endswith((".", "!", "?", '"', ELLIPSIS)) else f"{text}."
 
 
 def _continued(text: str, language: Language) -> str:

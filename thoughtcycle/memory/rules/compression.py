@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from thoughtcycle.budget import count_words, first_words
 from thoughtcycle.memory.model import ConversationMemory, Cycle, OldCycle, Period, PreservedData
 from thoughtcycle.memory.rules.preserved_data import figures, grown, guarded
-from thoughtcycle.memory.rules.word_budget import Volume, count_words, counted, cut, old_words, recent_words
+from thoughtcycle.memory.rules.word_budget import Volume, counted, old_words, recent_words
 
 ROLLED = 8
 """Summaries that one roll-up takes in at most."""
@@ -200,8 +201,8 @@ def fitted(answer: str, pieces: Sequence[Piece], words: int) -> str:
     )
     if not answer.strip() or next(told_new, None) is not None:
         share = max(words // len(pieces), 1)
-        return cut(" ".join(cut(piece.summary, share) for piece in pieces), words)
-    return cut(answer, words)
+        return first_words(" ".join(first_words(piece.summary, share) for piece in pieces), words)
+    return first_words(answer, words)
 
 
 def finished(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from thoughtcycle.budget import count_words, first_words
 from thoughtcycle.memory.model import (
     ConversationMemory,
     Cycle,
@@ -12,7 +13,7 @@ from thoughtcycle.memory.model import (
     PreservedData,
 )
 from thoughtcycle.memory.rules.preserved_data import guarded, merged, of_live
-from thoughtcycle.memory.rules.word_budget import Volume, count_words, counted, cut, cycle_words, reply_text
+from thoughtcycle.memory.rules.word_budget import Volume, counted, cycle_words, reply_text
 from thoughtcycle.memory.text import masked
 
 WINDOW = 2
@@ -158,7 +159,7 @@ def old_cycle(cycle: Cycle, volume: Volume) -> OldCycle:
     whole = f"{cycle.message.text}\n\n{reply_text(cycle)}".strip()
     pending = cycle.formation not in ("none", "failed") if judgement is None else judgement.pending
     told = (judgement.summary.strip() if judgement is not None else "") or masked(whole)
-    summary = whole if pending else cut(told, volume.summary)
+    summary = whole if pending else first_words(told, volume.summary)
     preserved = guarded(judgement.preserved if judgement else PreservedData(), told)
     return OldCycle(
         cycle_id=cycle.id,

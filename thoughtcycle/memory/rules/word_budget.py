@@ -2,12 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
+from thoughtcycle.budget import count_words
 from thoughtcycle.memory.model import ConversationMemory, Cycle, OldCycle, Period
-
-SHORT = 500
-"""Characters of a text whose count is remembered: all summaries of a chat are counted again and again."""
 
 
 @dataclass(frozen=True)
@@ -30,36 +27,6 @@ class Volume:
     def goal(self) -> int:
         """Words that compression goes down to."""
         return round(self.words * self.target)
-
-
-def count_words(text: str) -> int:
-    """Words of a text: what stands between blanks and has a letter or a digit.
-
-    "R$ 5.000" is two words, "bem-vindo" one, "—" none.
-    """
-    return _counted(text) if len(text) <= SHORT else sum(map(_counts, text.split()))
-
-
-@lru_cache(maxsize=8_192)
-def _counted(text: str) -> int:
-    return sum(map(_counts, text.split()))
-
-
-def _counts(word: str) -> bool:
-    return word.isalnum() or any(map(str.isalnum, word))
-
-
-def cut(text: str, words: int) -> str:
-    """The first `words` words of a text, with an ellipsis where it was longer."""
-    if count_words(text) <= words:
-        return " ".join(text.split())
-    kept: list[str] = []
-    for word in text.split():
-        words -= _counts(word)
-        if words < 0:
-            break
-        kept.append(word)
-    return f"{' '.join(kept).rstrip(',;:')}…"
 
 
 def reply_text(cycle: Cycle) -> str:
