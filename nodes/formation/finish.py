@@ -1,6 +1,6 @@
 """Marks the cycle as understood."""
 
-from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.nodes.formation.run import FormationRun
 from thoughtcycle.nodes.formation.state import FormationUpdate
 

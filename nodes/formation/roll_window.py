@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from thoughtcycle.memory.model import ConversationMemory, Cycle
 from thoughtcycle.memory.rules import WINDOW, aged, compression_due, missing, since_head, working_due
-from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.formation.judge import judge_cycle
 from thoughtcycle.nodes.formation.reconcile import reconcile_facts

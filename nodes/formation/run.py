@@ -8,7 +8,7 @@ from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.language.parse import detect_language
 from thoughtcycle.memory.model import Cycle, Judgement, MemoryRecord
 from thoughtcycle.memory.rules import reply_text
-from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.memory.text import digest
 from thoughtcycle.nodes.base.context import Context, adapt, context_of_run
 from thoughtcycle.nodes.base.run import Run

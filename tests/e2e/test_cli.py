@@ -19,7 +19,7 @@ from support.dialogue import HEAVY, TALK, environment
 from support.fake_openai import FakeOpenAI, Reply, Status
 from thoughtcycle.cli.main import app
 from thoughtcycle.cli.options import one_line, print_json, printable
-from thoughtcycle.memory.storage.url import parse_url
+from thoughtcycle.memory.storage import parse_url
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger
 from thoughtcycle.memory.storage.mongo.ledger import Log
 from thoughtcycle.memory.storage.mongo.memory_commit import MEMORIES

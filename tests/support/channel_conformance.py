@@ -9,7 +9,7 @@ from support.attached import refused
 from support.memories import START
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.model.records import ChannelLink
-from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage import Storage
 
 LATER = START + timedelta(minutes=10)
 AFTER = LATER + timedelta(seconds=1)

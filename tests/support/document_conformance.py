@@ -11,7 +11,7 @@ from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.model.conversation import UserSettings
 from thoughtcycle.memory.model.judgement import Judgement, LayerMark
 from thoughtcycle.memory.model.records import Cycle, MessageVector, Variant
-from thoughtcycle.memory.storage.base import DocumentName, Storage, StoredDocument
+from thoughtcycle.memory.storage import DocumentName, Storage, StoredDocument
 
 PROFILE: DocumentName = ("profile", "")
 CHAT: DocumentName = ("conversation", "chat")

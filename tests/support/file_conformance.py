@@ -9,7 +9,7 @@ from support.memories import START, record
 from support.storage_conformance import change, new
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.model.attachment import key_of
-from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage import Storage
 from thoughtcycle.memory.storage.mongo import files as mongo_files
 
 DATA = bytes(range(256)) * 10

@@ -5,7 +5,7 @@ from datetime import timedelta
 from support.memories import START, record
 from support.storage_conformance import HOSTILE, change, new
 from thoughtcycle.memory.model.records import MemoryRecord
-from thoughtcycle.memory.storage.base import Storage, StoredItem
+from thoughtcycle.memory.storage import Storage, StoredItem
 
 
 def stored(memory: MemoryRecord, **fields: object) -> StoredItem:

@@ -22,7 +22,7 @@ from thoughtcycle.memory.model.judgement import (
     PreservedData,
 )
 from thoughtcycle.memory.model.records import Cycle, MemoryDraft, MemoryRecord, Source
-from thoughtcycle.memory.storage.base import StoredDocument
+from thoughtcycle.memory.storage import StoredDocument
 
 DOG = "Minha cachorra se chama Luna e custa R$ 350 por mês"
 PLAN = "Quero juntar R$ 5.000 até dezembro"

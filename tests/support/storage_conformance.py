@@ -19,7 +19,7 @@ from thoughtcycle.memory.model.records import (
     Vector,
 )
 from thoughtcycle.memory.model.tombstone import Tombstone
-from thoughtcycle.memory.storage.base import Asked, Conflict, Standing, Storage, Write
+from thoughtcycle.memory.storage import Conflict, ExistingRecords, Lookup, Storage, Write
 from thoughtcycle.memory.storage.serialization import identity_of
 
 HOSTILE = (
@@ -68,7 +68,7 @@ def close(known: Cycle) -> Cycle:
     return known.model_copy(update={"variants": (*known.variants, reply), "formation": "pending"})
 
 
-def _nothing(standing: Standing) -> tuple[tuple[()], Sequence[MemoryRecord]]:
+def _nothing(standing: ExistingRecords) -> tuple[tuple[()], Sequence[MemoryRecord]]:
     """The plan that writes nothing, and tells what stands."""
     return (), standing.records
 
@@ -199,17 +199,19 @@ class StorageConformance:
             "ana", [*kept, new(gone), new(record("m4", content="D")), new(record("m5"))]
         )
 
-        def plan(standing: Standing) -> tuple[list[Write], set[str]]:
+        def plan(standing: ExistingRecords) -> tuple[list[Write], set[str]]:
             assert {one.memory for one in standing.vectors} == {"m1"}
             return [change(stored[1], content="E")], {one.id for one in standing.records}
 
-        asked = Asked(identities=[identity_of(stored[1])], keys=["k"], ids=["m3", "unknown"])
+        asked = Lookup(identities=[identity_of(stored[1])], keys=["k"], ids=["m3", "unknown"])
         (written,), told = await storage.memories.save("ana", asked, plan)
         assert (written.content, told) == ("E", {"m1", "m2", "m3", "m4"})
         assert await storage.memories.records("ana", ["m2"]) == [written]
         with pytest.raises(Conflict):
-            await storage.memories.save("ana", Asked((), ["k"], ()), plan)
-        assert await storage.memories.save("bia", Asked([identity_of(written)], ["k"], ["m3"]), _nothing) == (
+            await storage.memories.save("ana", Lookup((), ["k"], ()), plan)
+        assert await storage.memories.save(
+            "bia", Lookup([identity_of(written)], ["k"], ["m3"]), _nothing
+        ) == (
             [],
             [],
         )

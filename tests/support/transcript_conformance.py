@@ -4,7 +4,7 @@ import asyncio
 
 from support.memories import START
 from support.storage_conformance import close, cycle
-from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage import Storage
 
 
 class TranscriptConformance:

@@ -9,7 +9,7 @@ from support.memories import START, record
 from support.storage_conformance import change, close, cycle, new
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.model.records import STATUSES, Conversation, Cycle
-from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage import Storage
 
 
 class WholeUserConformance:

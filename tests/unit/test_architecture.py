@@ -62,7 +62,7 @@ FORMER_NAMES = re.compile(
     r"|ageing|volume|gardening|seeking|masking|masks|blotting|buried|shelf|recipes|spaces|engine|live|sift|observe)$",
     re.IGNORECASE,
 )
-RENAMED_LATER = {"index", "storage", "redaction", "erasure", "briefing", "conversation", "rules", "browsing"}
+RENAMED_LATER = {"index", "redaction", "erasure", "briefing", "conversation", "rules", "browsing"}
 """Packages of `memory/` whose former names are still in use."""
 ENTERED_BY_CONFIGURATION = "thoughtcycle.graph.app"
 """Named by langgraph.json: the one module of `graph/` that may look up into `runtime`."""
@@ -127,11 +127,8 @@ def test_packages_of_memory_import_only_earlier_ones(name: str) -> None:
 
 
 def _exported(parts: list[str]) -> bool:
-    """Whether a facade offers this very module; that of storage is still to come."""
-    if parts[1:3] == ["memory", "storage"]:
-        return True
-    facade = import_module(".".join(parts[:3]))
-    return parts[3] in facade.__all__
+    """Whether a facade offers this very module."""
+    return parts[3] in import_module(".".join(parts[:3])).__all__
 
 
 @pytest.mark.parametrize("name", list(MODULES))

@@ -15,7 +15,7 @@ from thoughtcycle.errors import NotAllowed, StorageLocked
 from thoughtcycle.memory.core.access_counter import AccessCounter
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import Access, MemoryDraft
-from thoughtcycle.memory.storage.base import Memories
+from thoughtcycle.memory.storage import Memories
 
 __all__ = ["memory"]
 

@@ -9,7 +9,7 @@ from support.memories import said, step
 from thoughtcycle.memory.maintenance.doctor import REPAIRABLE, Flaw, of_journal, of_transcript
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import Conversation, MemoryDraft, Source, utc_now
-from thoughtcycle.memory.storage.base import CycleState
+from thoughtcycle.memory.storage import CycleState
 from thoughtcycle.memory.storage.mongo.storage import MongoStorage
 from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 from thoughtcycle.prompts.loader import texts

@@ -12,7 +12,7 @@ from thoughtcycle.memory.index.filters import Filters
 from thoughtcycle.memory.index.memory_index import SpaceIndex
 from thoughtcycle.memory.index.memory_indexes import Spaces
 from thoughtcycle.memory.model.records import MemoryRecord, Vector
-from thoughtcycle.memory.storage.base import Feed
+from thoughtcycle.memory.storage import Feed
 
 WORDS = ("casa", "carro", "viagem", "praia", "livro", "gato", "chuva")
 

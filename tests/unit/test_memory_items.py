@@ -14,7 +14,7 @@ from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.namespace import ItemSpace, item_space, owned, owner_of, stored_space
 from thoughtcycle.memory.model.records import ITEM, Access, MemoryDraft
-from thoughtcycle.memory.storage.base import StoredItem
+from thoughtcycle.memory.storage import StoredItem
 
 __all__ = ["memory"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from support.memories import START, record, vector
 from thoughtcycle.memory.model.records import JournalEntry, MemoryRecord, Source
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning.merge import broadened, merged, moved_versions, unmerged
 from thoughtcycle.memory.versioning.record_changes import Keys
 

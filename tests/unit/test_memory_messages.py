@@ -23,7 +23,7 @@ from thoughtcycle.memory.model.records import (
     Source,
     Variant,
 )
-from thoughtcycle.memory.storage.base import CycleFeed
+from thoughtcycle.memory.storage import CycleFeed
 
 __all__ = ["memory"]
 

@@ -11,7 +11,7 @@ from support.memories import START
 from support.sheets import PLAN, judgement, profile, sheet, talk
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.conversation import UserSettings
-from thoughtcycle.memory.storage.base import DocumentName
+from thoughtcycle.memory.storage import DocumentName
 
 CHAT: DocumentName = ("conversation", "chat")
 PROFILE: DocumentName = ("profile", "")

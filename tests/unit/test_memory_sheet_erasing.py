@@ -10,7 +10,7 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.conversation import ConversationMemory, LedgerEntry, Profile, ProfileEntry
 from thoughtcycle.memory.model.judgement import Mood, PreservedData
 from thoughtcycle.memory.model.records import Cycle, MemoryDraft, MemoryRecord, Source
-from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.storage import Conflict
 
 WORDS = ["Luna", "350"]
 

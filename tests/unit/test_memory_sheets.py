@@ -15,7 +15,7 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.conversation import ConversationMemory, LedgerEntry, Profile, UserSettings
 from thoughtcycle.memory.model.judgement import LayerMark, Preserved, PreservedData
 from thoughtcycle.memory.rules.word_budget import counted
-from thoughtcycle.memory.storage.base import Conflict, DocumentName
+from thoughtcycle.memory.storage import Conflict, DocumentName
 from thoughtcycle.memory.text.spans import HIDDEN
 
 CHAT: DocumentName = ("conversation", "chat")

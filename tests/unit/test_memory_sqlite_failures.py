@@ -16,7 +16,7 @@ from thoughtcycle.errors import InputRefused, StorageFailed
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.storage.sqlite.schema import MIGRATIONS
 from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 

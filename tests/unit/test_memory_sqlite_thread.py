@@ -11,10 +11,8 @@ import pytest
 from support.blocking import no_blocking
 from support.memories import record
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.memory.storage.base import Write
-from thoughtcycle.memory.storage.sqlite import write_turn
+from thoughtcycle.memory.storage import SqliteConnection, Write, sqlite_file
 from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
-from thoughtcycle.memory.storage.sqlite.write_turn import Connection
 
 LONELY = "\udc80"
 """Half of a character: no database takes it."""
@@ -112,10 +110,11 @@ async def test_a_glimpse_waits_for_no_lock(tmp_path: Path) -> None:
 
 
 def test_writers_of_one_process_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write_turn, "_PATIENCE_SECONDS", 60)
+    monkeypatch.setattr(sqlite_file, "_TURN_SECONDS", 60)
     order = []
     one, two = (
-        sqlite3.connect(tmp_path / "m.db", factory=Connection, check_same_thread=False) for _ in range(2)
+        sqlite3.connect(tmp_path / "m.db", factory=SqliteConnection, check_same_thread=False)
+        for _ in range(2)
     )
     with closing(one), closing(two):
 
@@ -128,7 +127,7 @@ def test_writers_of_one_process_take_turns(tmp_path: Path, monkeypatch: pytest.M
             other.start()
             order.append("one")
         other.join()
-        monkeypatch.setattr(write_turn, "_PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(sqlite_file, "_TURN_SECONDS", 0.1)
         with one.turn(), two.turn():  # who waits too long goes on, and SQLite decides
             order.append("both")
     assert order == ["one", "two", "both"]

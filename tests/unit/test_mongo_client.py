@@ -3,7 +3,8 @@
 import pytest
 from pymongo import ReadPreference, WriteConcern
 
-from thoughtcycle.memory.storage.mongo.client import connect, database_of, time_outs
+from thoughtcycle.memory.storage import mongo_time_outs
+from thoughtcycle.memory.storage.mongo.client import connect, database_of
 
 
 @pytest.mark.parametrize(
@@ -23,5 +24,5 @@ async def test_the_url_decides_database_and_durability(url: str, name: str, conc
 
 
 def test_the_url_s_own_time_outs_go_first() -> None:
-    assert time_outs("mongodb://host").keys() == {"serverSelectionTimeoutMS", "socketTimeoutMS"}
-    assert time_outs("mongodb://host/?serverselectiontimeoutms=1").keys() == {"socketTimeoutMS"}
+    assert mongo_time_outs("mongodb://host").keys() == {"serverSelectionTimeoutMS", "socketTimeoutMS"}
+    assert mongo_time_outs("mongodb://host/?serverselectiontimeoutms=1").keys() == {"socketTimeoutMS"}

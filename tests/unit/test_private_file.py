@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from thoughtcycle.checkpoints.factory import open_checkpointer
-from thoughtcycle.memory.storage.factory import open_storage
-from thoughtcycle.memory.transfer.backup import backup, restore
+from thoughtcycle.memory.storage import open_storage
+from thoughtcycle.memory.transfer.backups import backup, restore
 
 Opener = Callable[[str], AbstractAsyncContextManager[Any]]
 either_first = pytest.mark.parametrize(

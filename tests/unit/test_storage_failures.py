@@ -10,8 +10,7 @@ import pytest
 from pymongo import errors as mongo
 
 from thoughtcycle.errors import StorageFailed
-from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.sqlite.wal import use_wal
+from thoughtcycle.memory.storage import translated, use_wal
 
 
 def sqlite_error(number: int) -> sqlite3.Error:

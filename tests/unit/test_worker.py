@@ -16,8 +16,7 @@ from thoughtcycle.memory.core.worker import Kind, Worker
 from thoughtcycle.memory.model import job as jobs
 from thoughtcycle.memory.model.job import EVERYBODY, LEASE, Job, new_job
 from thoughtcycle.memory.model.records import utc_now
-from thoughtcycle.memory.storage.base import Storage
-from thoughtcycle.memory.storage.factory import open_storage
+from thoughtcycle.memory.storage import Storage, open_storage
 
 
 @pytest.fixture

@@ -12,10 +12,7 @@ import aiosqlite
 from thoughtcycle.checkpoints.retention import KEEP_TURNS
 from thoughtcycle.checkpoints.sqlite import SqliteSaver
 from thoughtcycle.checkpoints.sqlite_connection import Connection
-from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.sqlite.private_file import make_private
-from thoughtcycle.memory.storage.sqlite.wal import use_wal
-from thoughtcycle.memory.storage.url import parse_url
+from thoughtcycle.memory.storage import make_private, parse_url, translated, use_wal
 
 if TYPE_CHECKING:
     from thoughtcycle.checkpoints.mongodb import MongoSaver

@@ -34,8 +34,7 @@ from thoughtcycle.checkpoints.retention import (
     superseded,
 )
 from thoughtcycle.memory.redaction import Mask
-from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.mongo.client import DEFAULT_DATABASE, time_outs
+from thoughtcycle.memory.storage import MONGO_DATABASE, mongo_time_outs, translated
 from thoughtcycle.nodes.base.redaction import MaskOf, masked_tuple, redacted, redacted_checkpoint
 
 _COPY_BATCH = 100
@@ -361,11 +360,11 @@ async def open_mongo(url: str, shown: str, keep_turns: int) -> AsyncIterator[Mon
     with translated(shown):
         client: MongoClient[Document] = await asyncio.to_thread(_client, url)
     try:
-        name = client.get_default_database(DEFAULT_DATABASE).name
+        name = client.get_default_database(MONGO_DATABASE).name
         yield await asyncio.to_thread(MongoSaver, client, name, place=shown, keep_turns=keep_turns)
     finally:
         await asyncio.to_thread(client.close)
 
 
 def _client(url: str) -> MongoClient[Document]:
-    return MongoClient(url, driver=DRIVER_METADATA, **time_outs(url))
+    return MongoClient(url, driver=DRIVER_METADATA, **mongo_time_outs(url))

@@ -34,7 +34,7 @@ from thoughtcycle.checkpoints.retention import (
 from thoughtcycle.checkpoints.sqlite_connection import AT_ONCE, marks, together
 from thoughtcycle.errors import StorageLocked
 from thoughtcycle.memory.redaction import Mask
-from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage import translated
 from thoughtcycle.nodes.base.redaction import MaskOf, masked_tuple, redacted, redacted_checkpoint
 
 # Generated columns, because an index that answers by itself cannot be had on a bare json_extract

@@ -4,13 +4,13 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thoughtcycle.memory.storage.sqlite import write_turn
+from thoughtcycle.memory.storage import SqliteConnection
 
 AT_ONCE = 500
 """Rows of one statement: SQLite takes 32,766 values."""
 
 
-class Connection(write_turn.Connection):
+class Connection(SqliteConnection):
     """One in which a write outside a transaction waits for its turn, and an `executemany` is a transaction.
 
     It begins and ends on the connection's own thread: the file's only write lock, which the memory needs

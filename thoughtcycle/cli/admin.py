@@ -116,7 +116,7 @@ def doctor(
     as_json: Json = False,
     mend: Annotated[bool, Flag("--repair", help=TEXTS["option.repair"])] = False,
 ) -> None:
-    from thoughtcycle.memory.storage.url import parse_url
+    from thoughtcycle.memory.storage import parse_url
     from thoughtcycle.runtime.settings import load_settings
 
     path = parse_url(load_settings().url(db)).path
@@ -146,11 +146,11 @@ def backup(
     as_json: Json = False,
     yes: Yes = False,
 ) -> None:
-    from thoughtcycle.memory.transfer import backup as backups
+    from thoughtcycle.memory.transfer import backup as write_backup
     from thoughtcycle.prompts.forms import size
     from thoughtcycle.runtime.settings import load_settings
 
-    count = asyncio.run(backups.backup(load_settings().url(db), file, replace=yes))
+    count = asyncio.run(write_backup(load_settings().url(db), file, replace=yes))
     if as_json:
         print_json({"file": str(file), "bytes": count})
     else:
@@ -166,10 +166,10 @@ def restore(
     as_json: Json = False,
     yes: Yes = False,
 ) -> None:
-    from thoughtcycle.memory.transfer import backup as backups
+    from thoughtcycle.memory.transfer import restore as restore_backup
     from thoughtcycle.runtime.settings import load_settings
 
-    asyncio.run(backups.restore(load_settings().url(db), file, replace=yes))
+    asyncio.run(restore_backup(load_settings().url(db), file, replace=yes))
     if as_json:
         print_json({"file": str(file)})
     else:

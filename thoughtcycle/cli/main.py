@@ -158,7 +158,7 @@ def graph(
 @app.command(help=TEXTS["help.config"])
 @reports_failures
 def config(user: User = None, db: Db = None, as_json: Json = False) -> None:
-    from thoughtcycle.memory.storage.url import parse_url
+    from thoughtcycle.memory.storage import parse_url
     from thoughtcycle.mind.model_settings import ModelSettings
     from thoughtcycle.nodes.actions.registry import discover
     from thoughtcycle.nodes.base.context import Context, check

@@ -17,7 +17,7 @@ from thoughtcycle.integrations.items import (
 )
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import ItemSpace, MemoryDraft, Receipt, owner_of
-from thoughtcycle.memory.storage.base import StoredItem
+from thoughtcycle.memory.storage import StoredItem
 
 _ATTEMPTS = 3
 """Tries of a search when an item changed between finding and reading it."""

@@ -11,7 +11,7 @@ from langgraph.store.base import Item, MatchCondition, PutOp, SearchItem, get_te
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.items import PASSING
 from thoughtcycle.memory.model import ITEM, MemoryDraft, MemoryRecord, named_id
-from thoughtcycle.memory.storage.base import StoredItem
+from thoughtcycle.memory.storage import StoredItem
 
 Namespace = tuple[str, ...]
 

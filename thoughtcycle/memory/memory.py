@@ -19,8 +19,7 @@ from thoughtcycle.memory.model import utc_now
 from thoughtcycle.memory.offline import SPOOL_BYTES, Outage, SpooledTranscript, spooled
 from thoughtcycle.memory.records import Lifecycle, Records, RecordUpkeep
 from thoughtcycle.memory.search import Explainer, PassiveRecall, Search
-from thoughtcycle.memory.storage.base import Storage
-from thoughtcycle.memory.storage.factory import open_storage
+from thoughtcycle.memory.storage import Storage, open_storage
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.transfer import Export, Import, OwnImport
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import ConversationMemory, Cycle, Judgement, MemoryRecord
 from thoughtcycle.memory.rules import EVERY, of_live
-from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.storage import Conflict
 
 _TRIES = 8
 

@@ -2,7 +2,7 @@
 
 from thoughtcycle.memory.model import Cycle, Judgement
 from thoughtcycle.memory.rules import marks_of, reply_text
-from thoughtcycle.memory.storage.base import Conflict
+from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.memory.unlearning import out_of_conversation
 from thoughtcycle.nodes.base.turn import short_form
 from thoughtcycle.nodes.formation.judge.model_judge import KNOWN, judged

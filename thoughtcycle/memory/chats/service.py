@@ -20,7 +20,7 @@ from thoughtcycle.memory.model import (
 )
 from thoughtcycle.memory.redaction import Mask, Verbatim, verbatim
 from thoughtcycle.memory.rules import WINDOW, counted
-from thoughtcycle.memory.storage.base import DocumentName, Write
+from thoughtcycle.memory.storage import DocumentName, Write
 from thoughtcycle.memory.text import readable
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.versioning import live_path

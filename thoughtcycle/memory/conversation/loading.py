@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from thoughtcycle.errors import StorageFailed
 from thoughtcycle.memory.model import ConversationMemory, Cycle, Frozen, Profile, UserSettings
 from thoughtcycle.memory.rules import counted
-from thoughtcycle.memory.storage.base import Entries, StoredDocument
+from thoughtcycle.memory.storage import Entries, StoredDocument
 
 HOT = ("old_memory", "periods", "critical_data")
 """Parts of a conversation's memory that formation reads and writes with each cycle."""

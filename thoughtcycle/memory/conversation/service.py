@@ -37,7 +37,7 @@ from thoughtcycle.memory.redaction import (
     suspects,
     unmasked,
 )
-from thoughtcycle.memory.storage.base import Conflict, DocumentName, StoredDocument
+from thoughtcycle.memory.storage import Conflict, DocumentName, StoredDocument
 
 log = logging.getLogger(__name__)
 

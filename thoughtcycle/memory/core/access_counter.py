@@ -7,7 +7,7 @@ from datetime import datetime
 
 from thoughtcycle.errors import StorageFailed
 from thoughtcycle.memory.model import Access
-from thoughtcycle.memory.storage.base import Memories
+from thoughtcycle.memory.storage import Memories
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from thoughtcycle.memory.storage.base import Transcript
+from thoughtcycle.memory.storage import Transcript
 from thoughtcycle.memory.versioning import live_path
 
 MOST = 8

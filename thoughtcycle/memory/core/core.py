@@ -14,11 +14,11 @@ from thoughtcycle.memory.core.availability import Availability
 from thoughtcycle.memory.core.branch_cache import LiveBranches
 from thoughtcycle.memory.core.job_queue import Queue
 from thoughtcycle.memory.core.record_cache import Reading
-from thoughtcycle.memory.index import BUDGET, Embedder, MessageShelf, Spaces, embedder
+from thoughtcycle.memory.index import BUDGET, Embedder, MessageShelf, Spaces, embed
 from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.model import owned as owned
 from thoughtcycle.memory.redaction import Mask, Masks
-from thoughtcycle.memory.storage.base import Conflict, Storage, Write
+from thoughtcycle.memory.storage import Conflict, Storage, Write
 from thoughtcycle.memory.text import identity
 from thoughtcycle.memory.versioning import Keys
 
@@ -66,7 +66,7 @@ class Core:
 
     async def embed(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
         """Text → vector (float32, unit length), all asked in one call; {} without embeddings."""
-        return await embedder.embed(self.embeddings, texts)
+        return await embed(self.embeddings, texts)
 
     async def change(self, user: str, plan: Plan[R]) -> tuple[dict[str, MemoryRecord], R]:
         """Plans and writes until nobody was in between: the documents as stored, and what the plan tells.

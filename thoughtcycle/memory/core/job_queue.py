@@ -15,7 +15,7 @@ from thoughtcycle.memory.model import (
     released,
     retried,
 )
-from thoughtcycle.memory.storage.base import Jobs
+from thoughtcycle.memory.storage import Jobs
 
 STATES: tuple[JobState, ...] = ("waiting", "running", "dead")
 _LOOK_AT = 8

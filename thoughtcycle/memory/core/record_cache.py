@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.storage.base import Memories
+from thoughtcycle.memory.storage import Memories
 
 MOST = 5_000
 """Documents kept, of all users together: some 4 KB each."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from thoughtcycle.memory.erasure.plan import stub
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Source, named_id
 from thoughtcycle.memory.redaction import ERASING
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning import Keys, abandoned, said_again
 
 

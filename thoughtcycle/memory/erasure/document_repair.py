@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from thoughtcycle.memory.model import Cycle
-from thoughtcycle.memory.storage.base import Storage, StoredDocument
+from thoughtcycle.memory.storage import Storage, StoredDocument
 
 
 async def rebuild(storage: Storage, broken: StoredDocument, at: datetime) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from thoughtcycle.memory.model import ITEM, Cycle, MemoryRecord, Source, Tombstone
 from thoughtcycle.memory.redaction import ERASING, Mask, source_spans, tombstone
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning import SHOWN, Keys, search_keys, with_vectors
 
 

@@ -1,9 +1,8 @@
 """The derived search index of each user: vectors, postings, ranking."""
 
-from thoughtcycle.memory.index import embedder
 from thoughtcycle.memory.index.cache import BUDGET
 from thoughtcycle.memory.index.corpus import Found
-from thoughtcycle.memory.index.embedder import LONGEST, Embedder, packed
+from thoughtcycle.memory.index.embedder import LONGEST, Embedder, embed, packed, unit, units
 from thoughtcycle.memory.index.filters import ALL, BELIEVED, Filters, aware, valid_at
 from thoughtcycle.memory.index.memory_index import ACTIVE, SpaceIndex
 from thoughtcycle.memory.index.memory_indexes import Spaces
@@ -30,11 +29,13 @@ __all__ = [
     "Spaces",
     "aware",
     "best_key",
-    "embedder",
+    "embed",
     "layered",
     "packed",
     "recipe_of",
     "rerank",
+    "unit",
+    "units",
     "valid_at",
     "words",
 ]

@@ -13,7 +13,7 @@ from thoughtcycle.memory.index.postings import Postings, grown
 from thoughtcycle.memory.index.ranking import FLOOR, Slots
 from thoughtcycle.memory.index.recipes import Recipe, adaptive
 from thoughtcycle.memory.index.vectors import Vectors
-from thoughtcycle.memory.storage.base import Block, Entry
+from thoughtcycle.memory.storage import Block, Entry
 from thoughtcycle.memory.text import Term
 
 _FAR_OFF = -1

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from thoughtcycle.memory.index.postings import grown
 from thoughtcycle.memory.model import Kind, Layer, MemoryRecord, Status
-from thoughtcycle.memory.storage.base import Entry
+from thoughtcycle.memory.storage import Entry
 
 _KINDS: dict[Kind | None, int] = {None: 1, **{kind: n for n, kind in enumerate(get_args(Kind), 2)}}
 _LAYERS: dict[Layer, int] = {layer: n for n, layer in enumerate(get_args(Layer), 1)}

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from thoughtcycle.memory.storage.base import StoredItem
+from thoughtcycle.memory.storage import StoredItem
 
 MOST = 64_000_000
 """Bytes of items that are kept, about; of a larger space the rest is read each time."""

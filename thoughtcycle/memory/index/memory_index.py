@@ -11,7 +11,7 @@ from thoughtcycle.memory.index.item_values import Values
 from thoughtcycle.memory.index.ranking import FLOOR
 from thoughtcycle.memory.index.recipes import Recipe, adaptive
 from thoughtcycle.memory.model import Status
-from thoughtcycle.memory.storage.base import Feed
+from thoughtcycle.memory.storage import Feed
 from thoughtcycle.memory.text import terms
 
 ACTIVE: tuple[Status, ...] = ("active",)

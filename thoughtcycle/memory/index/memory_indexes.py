@@ -7,7 +7,7 @@ from datetime import datetime
 
 from thoughtcycle.memory.index.cache import BUDGET, Shelf
 from thoughtcycle.memory.index.memory_index import SpaceIndex
-from thoughtcycle.memory.storage.base import Storage, StoredItem
+from thoughtcycle.memory.storage import Storage, StoredItem
 
 
 class Spaces(Shelf[SpaceIndex]):

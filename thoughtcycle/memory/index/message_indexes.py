@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import Hashable
 from itertools import islice
 
-from thoughtcycle.memory.index import embedder
 from thoughtcycle.memory.index.cache import BUDGET, Shelf
-from thoughtcycle.memory.index.embedder import Embedder
+from thoughtcycle.memory.index.embedder import Embedder, embed, packed
 from thoughtcycle.memory.index.message_index import MessageIndex
 from thoughtcycle.memory.model import MessageVector
 from thoughtcycle.memory.redaction import Masks
-from thoughtcycle.memory.storage.base import CycleFeed, Storage
+from thoughtcycle.memory.storage import CycleFeed, Storage
 from thoughtcycle.memory.text import digest
 
 _AT_ONCE = 256
@@ -40,7 +39,7 @@ class MessageShelf(Shelf[MessageIndex]):
         if self._embeddings is None:
             return 0
         some = dict(islice(index.pending.items(), _AT_ONCE))
-        data = embedder.packed(await embedder.embed(self._embeddings, [text for _, text in some.values()]))
+        data = packed(await embed(self._embeddings, [text for _, text in some.values()]))
         name = self._embeddings.name
         made = {
             slot: MessageVector(cycle=cycle, digest=digest(text), model=name, data=data[text])

@@ -12,7 +12,7 @@ from thoughtcycle.memory.index import ACTIVE, DEFAULT, Filters, recipe_of
 from thoughtcycle.memory.model import Access, item_space
 from thoughtcycle.memory.records import PAGE
 from thoughtcycle.memory.search import FACTS, Look, Search, plain_query
-from thoughtcycle.memory.storage.base import StoredItem
+from thoughtcycle.memory.storage import StoredItem
 
 PASSING = "passing"
 """Tag of the items that run out some time."""

@@ -9,7 +9,7 @@ from thoughtcycle.memory.maintenance.file_checkup import file_flaws
 from thoughtcycle.memory.model import REPAIRABLE as REPAIRABLE
 from thoughtcycle.memory.model import STATUSES, Conversation, MemoryRecord, file_of, utc_now
 from thoughtcycle.memory.model import Flaw as Flaw
-from thoughtcycle.memory.storage.base import CycleState, Storage
+from thoughtcycle.memory.storage import CycleState, Storage
 
 _PAGE = 500
 

@@ -15,7 +15,7 @@ from thoughtcycle.memory.conversation import (
 from thoughtcycle.memory.erasure import rebuild
 from thoughtcycle.memory.model import OF_SHEETS as OF_SHEETS
 from thoughtcycle.memory.model import ConversationMemory, Flaw, Profile, utc_now
-from thoughtcycle.memory.storage.base import CycleState, DocumentKind, DocumentName, Storage, StoredDocument
+from thoughtcycle.memory.storage import CycleState, DocumentKind, DocumentName, Storage, StoredDocument
 
 _PAGE = 200
 

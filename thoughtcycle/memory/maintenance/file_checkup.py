@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping
 
 from thoughtcycle.memory.model import Flaw
-from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage import Storage
 
 
 async def file_flaws(storage: Storage, user: str, named: Mapping[str, str]) -> AsyncIterator[Flaw]:

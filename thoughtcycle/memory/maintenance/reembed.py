@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.core import Core, owned
-from thoughtcycle.memory.index import BELIEVED, LONGEST, embedder
+from thoughtcycle.memory.index import BELIEVED, LONGEST, embed, packed
 from thoughtcycle.memory.model import STATUSES, MemoryRecord, Vector
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning import Keys, search_keys, with_vectors
 
 _AT_ONCE = 64
@@ -97,7 +97,7 @@ class Reembedding:
     async def _embed_anew(self, user: str, records: Sequence[MemoryRecord]) -> None:
         model, ids = self._require_model(), [record.id for record in records]
         texts = [key for record in records for key in _keys(record)]
-        data = embedder.packed(await embedder.embed(self._embeddings, texts))
+        data = packed(await embed(self._embeddings, texts))
 
         async def plan() -> tuple[list[Write], None]:
             stored = await self._storage.memories.vectors(user, ids)

@@ -3,7 +3,7 @@
 from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.maintenance.doctor import Flaw, flaws, repair
 from thoughtcycle.memory.model import item_space
-from thoughtcycle.memory.storage.base import Census
+from thoughtcycle.memory.storage import Census
 
 
 class Maintenance:

@@ -16,9 +16,7 @@ from thoughtcycle.memory.offline import intents
 from thoughtcycle.memory.offline.intents import Intent
 from thoughtcycle.memory.offline.replay import Replay
 from thoughtcycle.memory.offline.spool import Spool, database_name
-from thoughtcycle.memory.storage.base import Storage
-from thoughtcycle.memory.storage.factory import open_storage
-from thoughtcycle.memory.storage.url import parse_url
+from thoughtcycle.memory.storage import Storage, open_storage, parse_url
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.versioning import begun_at
 

@@ -22,7 +22,7 @@ from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.model import Conversation, Cycle, Variant
 from thoughtcycle.memory.offline import intents
 from thoughtcycle.memory.offline.intents import Intent
-from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage import Storage
 from thoughtcycle.memory.transcript import Transcript
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from pathlib import Path
 from thoughtcycle.errors import InputRefused, StorageUnusable
 from thoughtcycle.memory.offline.intents import Intent, dumps, known, loads
 from thoughtcycle.memory.offline.spool_file import SpoolFile
-from thoughtcycle.memory.storage.url import parse_url
+from thoughtcycle.memory.storage import parse_url
 
 SPOOL_BYTES = 64_000_000
 """Default size limit, in bytes."""

@@ -8,7 +8,7 @@ from thoughtcycle.errors import InputRefused, MemoryNotActive
 from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.index import aware
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Op
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning import (
     archived,
     fresh,

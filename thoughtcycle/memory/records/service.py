@@ -8,7 +8,7 @@ import numpy as np
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.core import Core, explicit, owned
-from thoughtcycle.memory.index import BELIEVED, aware, embedder, valid_at
+from thoughtcycle.memory.index import BELIEVED, aware, packed, units, valid_at
 from thoughtcycle.memory.model import (
     Access,
     JournalEntry,
@@ -26,7 +26,7 @@ from thoughtcycle.memory.model import (
 from thoughtcycle.memory.records.lifecycle import Lifecycle
 from thoughtcycle.memory.records.relearning import not_again, relearned
 from thoughtcycle.memory.redaction import ERASING
-from thoughtcycle.memory.storage.base import Asked, Standing, Write
+from thoughtcycle.memory.storage import ExistingRecords, Lookup, Write
 from thoughtcycle.memory.text import masks_away, readable
 from thoughtcycle.memory.versioning import (
     Keys,
@@ -87,16 +87,16 @@ class Records:
             texts = [text for draft in drafts for text in search_keys(draft)]
             vectors = await self._core.embed(texts)
         else:
-            vectors = embedder.units(vectors)
-        data = embedder.packed(vectors)
+            vectors = units(vectors)
+        data = packed(vectors)
         wanted = [named(user, draft) for draft in drafts]
-        asked = Asked(
+        asked = Lookup(
             identities={one.identity for one in wanted},
             keys={draft.key for draft in drafts if draft.key is not None},
             ids=[one.id for one in wanted],
         )
 
-        def plan(standing: Standing) -> tuple[tuple[Write, ...], Planned]:
+        def plan(standing: ExistingRecords) -> tuple[tuple[Write, ...], Planned]:
             keys = Keys(self._model, data, {vector.id: vector for vector in standing.vectors})
             planned = SavePlan(user, standing.records, keys, self._clock()).add(wanted)
             return planned.writes, planned
@@ -140,7 +140,7 @@ class Records:
         readable(key or "")
         data: dict[str, bytes] = {}
         if self._embeddings is not None:
-            data = embedder.packed(await self._new_keys(user, id, content, bindings))
+            data = packed(await self._new_keys(user, id, content, bindings))
 
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
             record = await self._core.active(user, id)
@@ -298,7 +298,7 @@ class Records:
             return {}
         if any(is_version(version, before) for version in versions):
             return {}
-        return embedder.packed(await self._core.embed(search_keys(before)))
+        return packed(await self._core.embed(search_keys(before)))
 
     async def _undoable(self, user: str, id: str | None) -> JournalEntry | None:
         async with self._indexes.index(user) as index:

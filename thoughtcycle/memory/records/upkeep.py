@@ -7,7 +7,7 @@ from dataclasses import replace
 from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.index import packed
 from thoughtcycle.memory.model import MemoryRecord, owner_of
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning import archived, corrected, merged
 
 PAGE = 500

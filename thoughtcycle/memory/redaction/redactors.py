@@ -12,8 +12,7 @@ from thoughtcycle.memory.redaction.fingerprint import Trace, trace
 from thoughtcycle.memory.redaction.redactor import NOTHING, Mask
 from thoughtcycle.memory.redaction.tombstone_redactor import Buried
 from thoughtcycle.memory.redaction.tombstones import KEY_BYTES
-from thoughtcycle.memory.storage.base import Storage
-from thoughtcycle.memory.storage.serialization import LEFT_OUT
+from thoughtcycle.memory.storage import NOT_DELETED, Storage
 
 ERASING = "erasing"
 """Reason of a hidden memory that is being erased for good: nothing brings it back."""
@@ -24,7 +23,7 @@ CLOCKS = timedelta(minutes=1)
 
 def out_of_sight(hidden: Mapping[str, str | None]) -> frozenset[str]:
     """Of hidden memories (id → reason) those whose words nobody shall read: no abandoned or undone ones."""
-    return frozenset(id for id, reason in hidden.items() if reason not in LEFT_OUT)
+    return frozenset(id for id, reason in hidden.items() if reason not in NOT_DELETED)
 
 
 class Masks:

@@ -10,7 +10,7 @@ import numpy as np
 
 from thoughtcycle.errors import ThoughtcycleError
 from thoughtcycle.memory.core import Core, owned
-from thoughtcycle.memory.index import DEFAULT, FLOOR, Filters, embedder, recipe_of
+from thoughtcycle.memory.index import DEFAULT, FLOOR, LONGEST, Filters, recipe_of, unit
 from thoughtcycle.memory.model import Cycle, MemoryHit, MemoryRecord, MessageHit
 from thoughtcycle.memory.search.service import FACTS, LONGEST_QUERY, Look, Search
 
@@ -120,7 +120,7 @@ class PassiveRecall:
     ) -> np.ndarray | None:
         """The query's vector; None where there is nothing to compare it with."""
         if vector is None and said and self._embeddings is not None and self._talks.warm(user):
-            return embedder.unit(await self._embeddings.aembed_query(query[: embedder.LONGEST]))
+            return unit(await self._embeddings.aembed_query(query[:LONGEST]))
         return await self._search.direction(user, query, vector, FACTS)
 
     async def _heard(

@@ -13,15 +13,16 @@ from thoughtcycle.memory.index import (
     ACTIVE,
     DEFAULT,
     FLOOR,
+    LONGEST,
     Filters,
     Found,
     Recipe,
     SpaceIndex,
     aware,
     best_key,
-    embedder,
     recipe_of,
     rerank,
+    unit,
     words,
 )
 from thoughtcycle.memory.model import Kind, Layer, MemoryHit, MemoryRecord, MessageHit, Status, file_of
@@ -241,14 +242,14 @@ class Search:
     ) -> np.ndarray | None:
         """The query's vector; None where it is not wanted, or there is nothing to compare it with."""
         if vector is not None:
-            return embedder.unit(vector)
+            return unit(vector)
         if self._embeddings is None or not query.strip():
             return None
         if not (not {"facts", "archived"}.isdisjoint(include) and await self._spaces.filled(user)) and not (
             "cycles" in include and await self._talks.filled(user)
         ):
             return None
-        return embedder.unit(await self._embeddings.aembed_query(query[: embedder.LONGEST]))
+        return unit(await self._embeddings.aembed_query(query[:LONGEST]))
 
 
 def plain_query(query: str) -> str:

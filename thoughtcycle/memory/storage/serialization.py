@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, from_json
 
 from thoughtcycle.memory.model import MemoryRecord, Status, searched_texts
-from thoughtcycle.memory.storage.base import Block, Entry, StoredItem
+from thoughtcycle.memory.storage.base.memories import Block, Entry, StoredItem
 from thoughtcycle.memory.storage.packing import packed, stored, unpacked
 from thoughtcycle.memory.text import identity
 
@@ -81,7 +81,7 @@ ENTRY_FIELDS = (
 """Of a stored document, those that an index reads."""
 ITEM_FIELDS = ("_id", "key", "content", "created", "updated", "reinforced_at")
 """Of a stored document, those that an item is read from."""
-LEFT_OUT = ("abandoned", "undone")
+NOT_DELETED = ("abandoned", "undone")
 """Reasons for which a memory is hidden that its user did not delete."""
 SEARCHED: tuple[Status, ...] = ("active", "archived")
 """Statuses of what an index holds."""

@@ -3,10 +3,16 @@
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from thoughtcycle.errors import InputRefused
 
+MONGO_DATABASE = "thoughtcycle"
+"""The database of a MongoDB URL whose path names none."""
+_ANSWER_SECONDS = 5.0
+"""How long to wait for a MongoDB server to be found, where the URL sets no time-out of its own."""
+_SILENCE_SECONDS = 30.0
+"""How long a MongoDB server that was reached may stay silent, where the URL sets no time-out of its own."""
 _USER_INFO = re.compile(r"(?<=://)[^/?#]*@")
 
 
@@ -54,3 +60,12 @@ def _path(name: str) -> Path:
 def without_user_info(url: str) -> str:
     """`url` without the user and password before its host."""
     return _USER_INFO.sub("", url)
+
+
+def mongo_time_outs(url: str) -> dict[str, Any]:
+    """Options of a MongoDB client, in milliseconds; those that the URL itself sets are left out."""
+    ours = {
+        "serverSelectionTimeoutMS": int(_ANSWER_SECONDS * 1000),
+        "socketTimeoutMS": int(_SILENCE_SECONDS * 1000),
+    }
+    return {name: value for name, value in ours.items() if name.lower() not in url.lower()}

@@ -19,7 +19,7 @@ from thoughtcycle.memory.model import (
     without_null,
 )
 from thoughtcycle.memory.rules import reply_text
-from thoughtcycle.memory.storage.base import Amended, Write
+from thoughtcycle.memory.storage import Amended, Write
 from thoughtcycle.memory.text import readable
 from thoughtcycle.memory.versioning import (
     REASON,

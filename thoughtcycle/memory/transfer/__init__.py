@@ -1,9 +1,9 @@
 """Export, import, backup."""
 
-from thoughtcycle.memory.transfer import backup
+from thoughtcycle.memory.transfer.backups import backup, restore
 from thoughtcycle.memory.transfer.export import Export
 from thoughtcycle.memory.transfer.format import encoded
 from thoughtcycle.memory.transfer.import_own import Imported, OwnImport
 from thoughtcycle.memory.transfer.service import Import
 
-__all__ = ["Export", "Import", "Imported", "OwnImport", "backup", "encoded"]
+__all__ = ["Export", "Import", "Imported", "OwnImport", "backup", "encoded", "restore"]

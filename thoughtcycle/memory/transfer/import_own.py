@@ -12,7 +12,7 @@ from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.chats import is_empty
 from thoughtcycle.memory.conversation import dumped, recounted
 from thoughtcycle.memory.core import Core
-from thoughtcycle.memory.index import embedder
+from thoughtcycle.memory.index import embed, packed
 from thoughtcycle.memory.model import (
     Access,
     ConversationMemory,
@@ -22,7 +22,7 @@ from thoughtcycle.memory.model import (
     item_space,
     named_id,
 )
-from thoughtcycle.memory.storage.base import DocumentName, Write
+from thoughtcycle.memory.storage import DocumentName, Write
 from thoughtcycle.memory.text import identity
 from thoughtcycle.memory.transfer.format import OF, Line, to_access, to_change, to_chat, to_cycle, to_memory
 from thoughtcycle.memory.transfer.format_documents import moved_judgement, moved_sheet, to_sheet
@@ -195,7 +195,7 @@ class OwnImport:
                 versions.add(entry.memory)
         texts = [text for _, one, _ in wanted for text in search_keys(one)]
         new = {entry.memory for entry, _, _ in wanted if not replay.read[entry.memory]}
-        data = embedder.packed(await embedder.embed(self._embeddings, texts)) if new else {}
+        data = packed(await embed(self._embeddings, texts)) if new else {}
 
         async def plan() -> tuple[list[Write], list[tuple[JournalEntry, int]]]:
             return await self._replayed(replay, wanted, Keys(self._model, data))

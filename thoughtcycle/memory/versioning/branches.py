@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning.record_changes import Keys, dropped, kept_former, moved, with_vectors
 
 REASON = "abandoned"

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning.record_changes import SHOWN, Keys, moved, search_keys, with_vectors
 
 _MOVING = {"revision", "updated", "reinforced_at", "vector_ids"}

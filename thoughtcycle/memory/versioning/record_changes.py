@@ -18,7 +18,7 @@ from thoughtcycle.memory.model import (
     new_id,
     searched_texts,
 )
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.text import identity
 
 SHOWN = 500

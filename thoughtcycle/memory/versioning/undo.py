@@ -5,7 +5,7 @@ from datetime import datetime
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Op, Vector
-from thoughtcycle.memory.storage.base import Write
+from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.text import identity
 from thoughtcycle.memory.versioning.branches import REASON
 from thoughtcycle.memory.versioning.record_changes import Keys, dropped, with_vectors

@@ -1,71 +1,35 @@
-"""The port to a database: what the memory asks of it, in the memory's own terms."""
+"""The port to a database: one repository for each kind of data, in the memory's own terms."""
 
 from thoughtcycle.memory.storage.base.channels import Channels
 from thoughtcycle.memory.storage.base.chats import Chats
-from thoughtcycle.memory.storage.base.documents import (
-    SETTINGS,
-    DocumentKind,
-    DocumentName,
-    Documents,
-    Entries,
-    StoredDocument,
-    as_document,
-    revision_of,
-    stored_time,
-)
+from thoughtcycle.memory.storage.base.documents import Documents
 from thoughtcycle.memory.storage.base.erasure import Erasure
 from thoughtcycle.memory.storage.base.files import Files
-from thoughtcycle.memory.storage.base.health import CycleState, Health
+from thoughtcycle.memory.storage.base.health import Health
 from thoughtcycle.memory.storage.base.jobs import Jobs
-from thoughtcycle.memory.storage.base.memories import (
-    Block,
-    Conflict,
-    Entry,
-    Feed,
-    Memories,
-    Names,
-    StoredItem,
-    Write,
-)
-from thoughtcycle.memory.storage.base.standing import Asked, Standing
-from thoughtcycle.memory.storage.base.storage import Storage
-from thoughtcycle.memory.storage.base.transcript import Amended, Begun, CycleFeed, Transcript
-from thoughtcycle.memory.storage.base.users import Census, Glimpse, Pulse, Users
+from thoughtcycle.memory.storage.base.memories import Memories
+from thoughtcycle.memory.storage.base.transcript import Transcript
+from thoughtcycle.memory.storage.base.users import Glimpse, Users
 
-__all__ = [
-    "SETTINGS",
-    "Amended",
-    "Asked",
-    "Begun",
-    "Block",
-    "Census",
-    "Channels",
-    "Chats",
-    "Conflict",
-    "CycleFeed",
-    "CycleState",
-    "DocumentKind",
-    "DocumentName",
-    "Documents",
-    "Entries",
-    "Entry",
-    "Erasure",
-    "Feed",
-    "Files",
-    "Glimpse",
-    "Health",
-    "Jobs",
-    "Memories",
-    "Names",
-    "Pulse",
-    "Standing",
-    "Storage",
-    "StoredDocument",
-    "StoredItem",
-    "Transcript",
-    "Users",
-    "Write",
-    "as_document",
-    "revision_of",
-    "stored_time",
-]
+
+class Storage:
+    """An open database: documents, vectors, journal and transcript of all users.
+
+    Every method of a repository that names a space or a user touches nothing of another one. All raise
+    StorageFailed when the database refuses; then nothing is half-written.
+    """
+
+    memories: Memories
+    transcript: Transcript
+    chats: Chats
+    documents: Documents
+    jobs: Jobs
+    files: Files
+    channels: Channels
+    erasure: Erasure
+    users: Users
+    health: Health
+
+    def glimpse(self, user: str) -> Glimpse | None:
+        """The user's state at this moment, without waiting; None: only a read can tell."""
+        return None

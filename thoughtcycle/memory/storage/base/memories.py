@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from thoughtcycle.errors import StorageFailed
 from thoughtcycle.memory.model import Access, JournalEntry, Kind, Layer, MemoryRecord, Op, Status, Vector
-from thoughtcycle.memory.storage.base.standing import Asked, Standing
 
 R = TypeVar("R")
 Names: TypeAlias = Collection[str] | None
@@ -46,6 +45,36 @@ class Write:
         if self.op == "redact" and self.before is not None:
             return self.record.model_copy(update={"revision": self.before.revision})
         return None if self.op == "erase" else self.before
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Names the stored memories that matter to a save."""
+
+    identities: Collection[str]
+    """Of active memories (`text.identity`)."""
+    keys: Collection[str]
+    """Of active memories."""
+    ids: Sequence[str]
+    """Of memories whatever their status."""
+
+
+@dataclass(frozen=True)
+class ExistingRecords:
+    """The stored memories that a lookup found."""
+
+    records: Sequence[MemoryRecord]
+    """Those named, and the ones into which named ones were merged."""
+    vectors: Sequence[Vector] = ()
+    """All vectors of those that hold one of the keys."""
+
+    def merged(self) -> list[str]:
+        """Ids of the memories into which others of these were merged."""
+        return [record.current for record in self.records if record.merged and record.current]
+
+    def holding(self, keys: Collection[str]) -> list[str]:
+        """Ids of those that have vectors and hold one of these keys."""
+        return [record.id for record in self.records if record.key in keys and record.vector_ids]
 
 
 class StoredItem(NamedTuple):
@@ -115,7 +144,7 @@ class Memories(ABC):
 
     @abstractmethod
     async def save(
-        self, space: str, asked: Asked, plan: Callable[[Standing], tuple[Sequence[Write], R]]
+        self, space: str, asked: Lookup, plan: Callable[[ExistingRecords], tuple[Sequence[Write], R]]
     ) -> tuple[list[MemoryRecord], R]:
         """Looks for what stands already, and commits the writes that `plan` makes of it; it tells more (R).
 

@@ -6,7 +6,7 @@ from pymongo import ReturnDocument
 
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.model import ChannelLink
-from thoughtcycle.memory.storage.base import Channels
+from thoughtcycle.memory.storage.base.channels import Channels
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
 from thoughtcycle.memory.storage.mongo.epochs import forgotten

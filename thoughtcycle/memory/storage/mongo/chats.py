@@ -5,7 +5,8 @@ from datetime import datetime
 from pymongo.errors import DuplicateKeyError
 
 from thoughtcycle.memory.model import Conversation
-from thoughtcycle.memory.storage.base import Chats, stored_time
+from thoughtcycle.memory.storage.base.chats import Chats
+from thoughtcycle.memory.storage.base.documents import stored_time
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
 from thoughtcycle.memory.storage.mongo.epochs import forgotten, refuse_late

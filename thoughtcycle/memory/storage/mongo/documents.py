@@ -12,7 +12,7 @@ from pymongo.errors import DuplicateKeyError
 
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.model import named_id
-from thoughtcycle.memory.storage.base import (
+from thoughtcycle.memory.storage.base.documents import (
     SETTINGS,
     DocumentKind,
     DocumentName,

@@ -6,14 +6,14 @@ from pymongo import UpdateOne
 from pymongo.errors import DuplicateKeyError
 
 from thoughtcycle.memory.model import MemoryRecord, Tombstone
-from thoughtcycle.memory.storage.base import Erasure
+from thoughtcycle.memory.storage.base.erasure import Erasure
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
 from thoughtcycle.memory.storage.mongo.ledger import insert_new
 from thoughtcycle.memory.storage.mongo.memories import documents, known
 from thoughtcycle.memory.storage.mongo.memory_commit import MEMORIES
 from thoughtcycle.memory.storage.mongo.serialization import memory_record, plain_document
-from thoughtcycle.memory.storage.serialization import LEFT_OUT
+from thoughtcycle.memory.storage.serialization import NOT_DELETED
 
 
 class MongoErasure(Erasure, Repository):
@@ -27,7 +27,7 @@ class MongoErasure(Erasure, Repository):
 
     @reading
     async def hidden(self, db: Database, space: str | None = None) -> list[MemoryRecord]:
-        query: Document = {"status": "hidden", "reason": {"$nin": list(LEFT_OUT)}}
+        query: Document = {"status": "hidden", "reason": {"$nin": list(NOT_DELETED)}}
         if space is None:
             return [memory_record(document) async for document in db.memories.find(query)]
         await MEMORIES.settled(db, space)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.model import key_of
-from thoughtcycle.memory.storage.base import Files
+from thoughtcycle.memory.storage.base.files import Files
 from thoughtcycle.memory.storage.mongo.client import Database
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
 from thoughtcycle.memory.storage.mongo.epochs import forgotten

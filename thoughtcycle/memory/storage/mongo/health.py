@@ -1,6 +1,6 @@
 """Checks and repairs in MongoDB."""
 
-from thoughtcycle.memory.storage.base import CycleState, Health
+from thoughtcycle.memory.storage.base.health import CycleState, Health
 from thoughtcycle.memory.storage.mongo.client import Database
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
 from thoughtcycle.memory.storage.mongo.memory_commit import MEMORIES, PROVISIONAL

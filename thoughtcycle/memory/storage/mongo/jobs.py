@@ -7,7 +7,7 @@ from typing import Any
 from pymongo.errors import DuplicateKeyError
 
 from thoughtcycle.memory.model import Cycle, Job, JobState
-from thoughtcycle.memory.storage.base import Jobs
+from thoughtcycle.memory.storage.base.jobs import Jobs
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
 from thoughtcycle.memory.storage.mongo.transcript_commit import TRANSCRIPTS

@@ -7,7 +7,16 @@ from typing import TypeVar
 from pymongo import UpdateOne
 
 from thoughtcycle.memory.model import STATUSES, Access, JournalEntry, MemoryRecord, Status, Vector
-from thoughtcycle.memory.storage.base import Asked, Block, Feed, Memories, Names, Standing, StoredItem, Write
+from thoughtcycle.memory.storage.base.memories import (
+    Block,
+    ExistingRecords,
+    Feed,
+    Lookup,
+    Memories,
+    Names,
+    StoredItem,
+    Write,
+)
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
 from thoughtcycle.memory.storage.mongo.ledger import base, find_in, insert_new
@@ -45,14 +54,14 @@ class MongoMemories(Memories, Repository):
             return await commit(db, space, writes, self._database.place)
 
     async def save(
-        self, space: str, asked: Asked, plan: Callable[[Standing], tuple[Sequence[Write], R]]
+        self, space: str, lookup: Lookup, plan: Callable[[ExistingRecords], tuple[Sequence[Write], R]]
     ) -> tuple[list[MemoryRecord], R]:
-        found = await self.same(space, identities=asked.identities, keys=asked.keys)
-        standing = Standing([*found, *await self.records(space, asked.ids)])
+        found = await self.same(space, identities=lookup.identities, keys=lookup.keys)
+        standing = ExistingRecords([*found, *await self.records(space, lookup.ids)])
         if merged := standing.merged():
-            standing = Standing([*standing.records, *await self.records(space, merged)])
-        if holding := standing.holding(asked.keys):
-            standing = Standing(standing.records, await self.vectors(space, holding))
+            standing = ExistingRecords([*standing.records, *await self.records(space, merged)])
+        if holding := standing.holding(lookup.keys):
+            standing = ExistingRecords(standing.records, await self.vectors(space, holding))
         writes, told = plan(standing)
         return await self.commit(space, writes), told
 
@@ -133,8 +142,8 @@ class MongoMemories(Memories, Repository):
             return []  # to MongoDB, no limit at all
         query: Document = {"space": space}
         bounds = {"$lt": before, "$gt": after}
-        if asked := {sign: number for sign, number in bounds.items() if number is not None}:
-            query["number"] = asked
+        if lookup := {sign: number for sign, number in bounds.items() if number is not None}:
+            query["number"] = lookup
         way = -1 if after is None else 1
         if memories is None or len(memories) == 1:
             query |= {} if memories is None else {"memory": next(iter(memories))}

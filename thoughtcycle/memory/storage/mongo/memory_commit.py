@@ -9,14 +9,10 @@ from pymongo.errors import BulkWriteError
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord
-from thoughtcycle.memory.storage.base import Conflict, Write
+from thoughtcycle.memory.storage.base.memories import Conflict, Write
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.ledger import Ledger, Log, base, find_in, insert_new, only_duplicates
-from thoughtcycle.memory.storage.mongo.serialization import (
-    journal_document,
-    memory_document,
-    vector_document,
-)
+from thoughtcycle.memory.storage.mongo.serialization import journal_document, memory_document, vector_document
 
 _LOG_BYTES = 8_000_000
 """Redo log of one atomic commit; a document of MongoDB holds 16 MB."""

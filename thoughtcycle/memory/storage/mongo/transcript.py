@@ -8,7 +8,8 @@ from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from thoughtcycle.memory.model import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base import Amended, Begun, Conflict, CycleFeed, Transcript
+from thoughtcycle.memory.storage.base.memories import Conflict
+from thoughtcycle.memory.storage.base.transcript import Amended, Begun, CycleFeed, Transcript
 from thoughtcycle.memory.storage.mongo.chats import claimed
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing

@@ -5,7 +5,7 @@ branch moves with its cycle.
 """
 
 from thoughtcycle.memory.model import Cycle
-from thoughtcycle.memory.storage.base import stored_time
+from thoughtcycle.memory.storage.base.documents import stored_time
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.ledger import Ledger, Log, base, insert_new
 

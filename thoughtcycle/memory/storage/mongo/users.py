@@ -8,7 +8,7 @@ import bson
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import OperationFailure
 
-from thoughtcycle.memory.storage.base import Census, Pulse, Users
+from thoughtcycle.memory.storage.base.users import Census, Pulse, Users
 from thoughtcycle.memory.storage.epochs import hashed
 from thoughtcycle.memory.storage.mongo.client import Database
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing

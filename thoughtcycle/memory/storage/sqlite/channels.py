@@ -4,7 +4,7 @@ import sqlite3
 from datetime import datetime
 
 from thoughtcycle.memory.model import ChannelLink
-from thoughtcycle.memory.storage.base import Channels
+from thoughtcycle.memory.storage.base.channels import Channels
 from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from datetime import datetime
 
 from thoughtcycle.memory.model import Conversation
-from thoughtcycle.memory.storage.base import Chats
+from thoughtcycle.memory.storage.base.chats import Chats
 from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
 
 _CHAT = "SELECT id, user, tip, title, created, updated FROM conversations"

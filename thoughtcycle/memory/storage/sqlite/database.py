@@ -14,12 +14,10 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.storage.epochs import Epochs
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.sqlite.private_file import make_private
 from thoughtcycle.memory.storage.sqlite.queries import forgotten
 from thoughtcycle.memory.storage.sqlite.schema import check_version, migrate
-from thoughtcycle.memory.storage.sqlite.wal import use_wal
 from thoughtcycle.memory.storage.sqlite.watch import Watch
-from thoughtcycle.memory.storage.sqlite.write_turn import Connection
+from thoughtcycle.memory.storage.sqlite_file import SqliteConnection, make_private, use_wal
 
 BUSY_SECONDS = 5.0
 """How long a transaction waits for another process to finish its own."""
@@ -44,7 +42,7 @@ class SqliteDatabase:
     """Takes an open connection that belongs to the one thread of `executor`. For one event loop."""
 
     def __init__(
-        self, connection: Connection, watch: Watch, executor: ThreadPoolExecutor, place: str
+        self, connection: SqliteConnection, watch: Watch, executor: ThreadPoolExecutor, place: str
     ) -> None:
         """`place` names the database in messages."""
         self._connection = connection
@@ -207,11 +205,13 @@ def writing(
     return cast("Method[R, P, T]", method)
 
 
-def connect(path: Path, busy_seconds: float) -> Connection:
+def connect(path: Path, busy_seconds: float) -> SqliteConnection:
     """An open connection with the tables in place."""
     with translated(str(path)):
         make_private(path)
-        connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, factory=Connection)
+        connection = sqlite3.connect(
+            path, timeout=busy_seconds, isolation_level=None, factory=SqliteConnection
+        )
         try:
             check_version(connection, str(path))
             use_wal(connection)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from thoughtcycle.memory.storage.base import (
+from thoughtcycle.memory.storage.base.documents import (
     SETTINGS,
     DocumentKind,
     DocumentName,

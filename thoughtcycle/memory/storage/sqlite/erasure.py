@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
 from thoughtcycle.memory.model import MemoryRecord, Tombstone
-from thoughtcycle.memory.storage.base import Erasure
-from thoughtcycle.memory.storage.serialization import LEFT_OUT, dumps, loads
+from thoughtcycle.memory.storage.base.erasure import Erasure
+from thoughtcycle.memory.storage.serialization import NOT_DELETED, dumps, loads
 from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
 from thoughtcycle.memory.storage.sqlite.memories import documents
 
@@ -22,9 +22,9 @@ class SqliteErasure(Erasure, Repository):
         query = "SELECT document FROM memories WHERE status = 'hidden'"
         query += " AND coalesce(json_extract(document, '$.reason'), '') NOT IN (?, ?)"
         if space is None:
-            return [loads(row[0]) for row in db.execute(query, LEFT_OUT)]
+            return [loads(row[0]) for row in db.execute(query, NOT_DELETED)]
         query += " AND space = ? ORDER BY revision DESC"
-        return [loads(row[0]) for row in db.execute(query, (*LEFT_OUT, space))]
+        return [loads(row[0]) for row in db.execute(query, (*NOT_DELETED, space))]
 
     @writing
     def secret(self, db: sqlite3.Connection, user: str, fresh: bytes) -> bytes:

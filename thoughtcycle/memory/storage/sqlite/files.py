@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection, Mapping
 
 from thoughtcycle.memory.model import key_of
-from thoughtcycle.memory.storage.base import Files
+from thoughtcycle.memory.storage.base.files import Files
 from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
 
 

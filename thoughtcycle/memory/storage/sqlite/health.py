@@ -3,7 +3,7 @@
 import sqlite3
 from collections import Counter
 
-from thoughtcycle.memory.storage.base import CycleState, Health
+from thoughtcycle.memory.storage.base.health import CycleState, Health
 from thoughtcycle.memory.storage.serialization import dumps, loads
 from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
 

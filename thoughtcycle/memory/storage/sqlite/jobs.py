@@ -5,7 +5,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from thoughtcycle.memory.model import Cycle, Job, JobState
-from thoughtcycle.memory.storage.base import Jobs
+from thoughtcycle.memory.storage.base.jobs import Jobs
 from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
 from thoughtcycle.memory.storage.sqlite.queries import marks
 

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from thoughtcycle.memory.model import Access, JournalEntry, MemoryRecord, Status, Vector
-from thoughtcycle.memory.storage.base import (
-    Asked,
+from thoughtcycle.memory.storage.base.memories import (
     Block,
     Conflict,
+    ExistingRecords,
     Feed,
+    Lookup,
     Memories,
     Names,
-    Standing,
     StoredItem,
     Write,
 )
@@ -65,15 +65,15 @@ class SqliteMemories(Memories, Repository):
         self,
         db: sqlite3.Connection,
         space: str,
-        asked: Asked,
-        plan: Callable[[Standing], tuple[Sequence[Write], R]],
+        asked: Lookup,
+        plan: Callable[[ExistingRecords], tuple[Sequence[Write], R]],
     ) -> tuple[list[MemoryRecord], R]:
         self._database.check_epoch(db, space)
         alike = _alike(db, space, asked.identities, asked.keys)
-        standing = Standing([*alike, *documents(db, space, "id", asked.ids)])
+        standing = ExistingRecords([*alike, *documents(db, space, "id", asked.ids)])
         if merged := standing.merged():
-            standing = Standing([*standing.records, *documents(db, space, "id", merged)])
-        standing = Standing(standing.records, _vectors_of(db, space, standing.holding(asked.keys)))
+            standing = ExistingRecords([*standing.records, *documents(db, space, "id", merged)])
+        standing = ExistingRecords(standing.records, _vectors_of(db, space, standing.holding(asked.keys)))
         writes, told = plan(standing)
         return carry_out(db, space, writes), told
 

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from thoughtcycle.memory.storage.base import Glimpse, Storage
+from thoughtcycle.memory.storage.base import Storage
+from thoughtcycle.memory.storage.base.users import Glimpse
 from thoughtcycle.memory.storage.sqlite.channels import SqliteChannels
 from thoughtcycle.memory.storage.sqlite.chats import SqliteChats
 from thoughtcycle.memory.storage.sqlite.database import BUSY_SECONDS, SqliteDatabase

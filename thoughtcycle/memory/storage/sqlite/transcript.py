@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 from thoughtcycle.memory.model import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base import Amended, Begun, CycleFeed, Transcript
+from thoughtcycle.memory.storage.base.transcript import Amended, Begun, CycleFeed, Transcript
 from thoughtcycle.memory.storage.sqlite.chats import claimed, stored_chat
 from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
 from thoughtcycle.memory.storage.sqlite.queries import forgotten, where_in

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from thoughtcycle.memory.storage.base import Census, Pulse, Users
+from thoughtcycle.memory.storage.base.users import Census, Pulse, Users
 from thoughtcycle.memory.storage.epochs import hashed
 from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
 from thoughtcycle.memory.storage.sqlite.queries import forgotten, where_in

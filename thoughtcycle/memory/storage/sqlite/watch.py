@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from types import MethodDescriptorType
 
-from thoughtcycle.memory.storage.base import Glimpse, Pulse
+from thoughtcycle.memory.storage.base.users import Glimpse, Pulse
 from thoughtcycle.memory.storage.epochs import hashed
 from thoughtcycle.memory.storage.failures import translated
 

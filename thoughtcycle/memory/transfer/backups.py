@@ -7,11 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from thoughtcycle.errors import InputRefused, StorageCorrupt
-from thoughtcycle.memory.storage.failures import sqlite_failure, translated
-from thoughtcycle.memory.storage.sqlite.private_file import make_private
-from thoughtcycle.memory.storage.sqlite.schema import check_version
-from thoughtcycle.memory.storage.sqlite.wal import use_wal
-from thoughtcycle.memory.storage.url import parse_url
+from thoughtcycle.memory.storage import check_integrity, make_private, parse_url, translated, use_wal
 
 _BUSY_SECONDS = 30.0
 _TABLES = ("memories", "conversations", "cycles", "checkpoints")
@@ -70,7 +66,7 @@ def _restore(path: Path, file: Path, replace: bool) -> None:
     if not file.is_file():
         raise InputRefused("backup_missing", path=repr(str(file)))
     with translated(str(file)), closing(_open(file)) as source:
-        _check(source, str(file))
+        check_integrity(source, str(file))
         with translated(str(path)):
             if not replace and _holds_anything(path):
                 raise InputRefused("restore_over", path=repr(str(path)))
@@ -88,12 +84,6 @@ def _open(path: Path) -> sqlite3.Connection:
     """For reading only; a database in use has companions that must be read along."""
     uri = f"{path.resolve().as_uri()}?mode=ro"
     return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
-
-
-def _check(source: sqlite3.Connection, place: str) -> None:
-    """Raises StorageFailed unless `source` is a whole database of ours, of a version that we know."""
-    if not check_version(source, place) or source.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
-        raise StorageCorrupt(place)
 
 
 def _holds_anything(path: Path) -> bool:
@@ -114,11 +104,9 @@ def _make_way(path: Path) -> None:
     if not path.exists():
         return
     try:
-        with closing(_open(path)) as target:
+        with translated(str(path)), closing(_open(path)) as target:
             target.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.DatabaseError as error:
-        if sqlite_failure(error) is not StorageCorrupt:
-            raise
+    except StorageCorrupt:
         for companion in ("", "-wal", "-shm"):
             damaged = path.with_name(path.name + companion)
             if damaged.exists():
