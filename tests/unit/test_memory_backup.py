@@ -11,7 +11,7 @@ from support.memories import Clock
 from thoughtcycle.errors import InputRefused, StorageFailed, ThoughtcycleError
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
-from thoughtcycle.memory.transfer.backups import backup, restore
+from thoughtcycle.memory.transfer.backup import backup, restore
 
 
 def url(path: Path) -> str:

@@ -19,7 +19,7 @@ from thoughtcycle.memory.model.records import MemoryDraft, Source
 from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 from thoughtcycle.memory.text.spans import HIDDEN
 from thoughtcycle.memory.transfer import format_files as portable_files
-from thoughtcycle.memory.transfer.backups import backup, restore
+from thoughtcycle.memory.transfer.backup import backup, restore
 from thoughtcycle.nodes.base.limits import Limits
 
 pytestmark = pytest.mark.spec("LM-15")

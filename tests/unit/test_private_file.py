@@ -10,7 +10,7 @@ import pytest
 
 from thoughtcycle.checkpoints.factory import open_checkpointer
 from thoughtcycle.memory.storage import open_storage
-from thoughtcycle.memory.transfer.backups import backup, restore
+from thoughtcycle.memory.transfer.backup import backup, restore
 
 Opener = Callable[[str], AbstractAsyncContextManager[Any]]
 either_first = pytest.mark.parametrize(

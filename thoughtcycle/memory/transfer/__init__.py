@@ -1,6 +1,6 @@
 """Export, import, backup."""
 
-from thoughtcycle.memory.transfer.backups import backup, restore
+from thoughtcycle.memory.transfer.backup import backup, restore
 from thoughtcycle.memory.transfer.export import Export
 from thoughtcycle.memory.transfer.format import encoded
 from thoughtcycle.memory.transfer.import_own import Imported, OwnImport
