@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import typer
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
+from typer.testing import CliRunner
 
-from thoughtcycle.cli import mcp as command
+from thoughtcycle.cli.main import app
 from thoughtcycle.errors import NotAllowed, StorageUnavailable
 from thoughtcycle.extras import install_command
 from thoughtcycle.integrations.caller import Setup
@@ -191,13 +191,12 @@ def test_without_a_user_there_is_no_server(memory: Memory) -> None:
 
 
 def test_without_the_package_the_command_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "thoughtcycle.integrations.mcp", None)
-    with pytest.raises(typer.Exit):
-        command.mcp(user="ana", db=f"sqlite:///{tmp_path}/m.db")
-    told = capsys.readouterr()
-    assert install_command("mcp") in " ".join(told.err.split()) and told.out == ""
+    done = CliRunner().invoke(app, ["mcp", "--user", "ana", "--db", f"sqlite:///{tmp_path}/m.db"])
+    assert done.exit_code == 1 and done.stdout == ""
+    assert install_command("mcp") in " ".join(done.stderr.split())
 
 
 async def test_the_command_speaks_over_its_standard_streams_and_ends_with_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Administration: export, import, forget-user, doctor, backup, restore, stats."""
+"""Administration: export, import, forget-user, doctor, backup, restore, stats, reembed."""
 
 import asyncio
 import sys
@@ -9,107 +9,87 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thoughtcycle.cli.call import Call, CommandGroup, confirm
 from thoughtcycle.cli.files import new_file
-from thoughtcycle.cli.options import (
-    TEXTS,
-    Db,
-    Flag,
-    Json,
-    User,
-    Yes,
-    one_line,
-    print_json,
-    reports_failures,
-    ui_language,
-)
-from thoughtcycle.cli.resources import confirm, with_memory, with_threads
+from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, Yes, one_line, print_json, ui_language
 from thoughtcycle.errors import InputRefused
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from thoughtcycle.checkpoints.factory import Saver
     from thoughtcycle.memory.erasure import Farewell
     from thoughtcycle.memory.memory import Memory
 
-app = typer.Typer()
+app = CommandGroup()
 
 
 @app.command(help=TEXTS["help.export"])
-@reports_failures
 def export(
+    call: Call,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help=TEXTS["argument.export"])] = "-",
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
     yes: Yes = False,
 ) -> None:
     from thoughtcycle.memory.transfer import encoded
 
-    async def work(memory: "Memory", who: str) -> dict[str, int]:
+    async def work(memory: "Memory", user: str) -> dict[str, int]:
         counted: dict[str, int] = {}
         with nullcontext(sys.stdout.buffer) if file == "-" else new_file(Path(file), replace=yes) as out:
-            async for line in memory.export(who):
+            async for line in memory.export(user):
                 out.write(encoded(line))
                 counted = line.get("lines", counted)  # the last line has it
             out.flush()
         return counted
 
-    counted = with_memory(db, user, work, embeddings=False)
-    if file != "-" and as_json:
-        print_json(counted)
-    elif file != "-":
+    counted = call.with_memory(work)
+    if file != "-":
         numbers = {name: counted.get(name, 0) for name in ("chat", "cycle", "memory")}
-        typer.echo(TEXTS.fill("exported", file=file, **numbers))
+        call.print(counted, TEXTS.fill("exported", file=file, **numbers))
 
 
 @app.command("import", help=TEXTS["help.import"])
-@reports_failures
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help=TEXTS["argument.import"])],
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=TEXTS["argument.import"])], call: Call
 ) -> None:
+    with _progress_bar(call) as bar:
+        task = bar.add_task(TEXTS["importing"], total=None)
+        done = call.with_memory(
+            lambda memory, user: memory.import_file(
+                user, file, progress=lambda part, whole: bar.update(task, completed=part, total=whole)
+            ),
+            embeddings=True,
+        )
+    call.print(asdict(done), TEXTS.fill("imported", file=file, **asdict(done)))
+
+
+def _progress_bar(call: Call) -> "Progress":
+    """A progress bar on stderr; none with --json or without a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as bar:
-        task = bar.add_task(TEXTS["importing"], total=None)
-        done = with_memory(
-            db,
-            user,
-            lambda memory, who: memory.import_file(
-                who, file, progress=lambda part, whole: bar.update(task, completed=part, total=whole)
-            ),
-        )
-    if as_json:
-        print_json(asdict(done))
-    else:
-        typer.echo(TEXTS.fill("imported", file=file, **asdict(done)))
+    return Progress(console=console, transient=True, disable=call.as_json or not console.is_terminal)
 
 
 @app.command("forget-user", help=TEXTS["help.forget_user"])
-@reports_failures
-def forget_user(user: User = None, db: Db = None, as_json: Json = False, yes: Yes = False) -> None:
-    async def work(memory: "Memory", saver: "Saver", who: str) -> "Farewell":
+def forget_user(call: Call, yes: Yes = False) -> None:
+    async def work(memory: "Memory", saver: "Saver", user: str) -> "Farewell":
         from thoughtcycle.runtime.forgetting import forget_user as forget
 
-        confirm(TEXTS.fill("forget.ask", user=one_line(who)), yes)
-        return await forget(memory, saver, who)
+        confirm(TEXTS.fill("forget.ask", user=one_line(user)), yes)
+        return await forget(memory, saver, user)
 
-    farewell = with_threads(db, user, work)
-    if as_json:
-        print_json(asdict(farewell))
-    else:
-        for part in ("erased", "left"):
-            found = ", ".join(f"{name} {count}" for name, count in getattr(farewell, part).items() if count)
-            typer.echo(TEXTS.fill(f"forget.{part}", found=found or TEXTS["forget.nothing"]))
+    farewell = call.with_threads(work)
+    lines = []
+    for part in ("erased", "left"):
+        counts = ", ".join(f"{name} {count}" for name, count in getattr(farewell, part).items() if count)
+        lines.append(TEXTS.fill(f"forget.{part}", found=counts or TEXTS["forget.nothing"]))
+    call.print(asdict(farewell), "\n".join(lines))
     if farewell.left:
         raise typer.Exit(1)
 
 
 @app.command(help=TEXTS["help.doctor"])
-@reports_failures
 def doctor(
     user: Annotated[str | None, typer.Option("--user", help=TEXTS["option.doctor_user"])] = None,
     db: Db = None,
@@ -117,74 +97,57 @@ def doctor(
     mend: Annotated[bool, Flag("--repair", help=TEXTS["option.repair"])] = False,
 ) -> None:
     from thoughtcycle.memory.storage import parse_url
-    from thoughtcycle.runtime.settings import load_settings
 
-    path = parse_url(load_settings().url(db)).path
+    call = Call(user, db, as_json)
+    path = parse_url(call.settings.url()).path
     if path is not None and not path.exists():  # opening it would make one, in which all is well
         raise InputRefused("backup_missing", path=repr(str(path)))
-    found = with_memory(db, user, lambda memory, _: memory.doctor(user, mend=mend), embeddings=False)
+    found = call.with_memory(lambda memory, _: memory.doctor(user, mend=mend))
     for flaw in found:
-        if as_json:
-            print_json({"code": flaw.code, "repairable": flaw.repairable, **flaw.values})
-        else:
-            typer.echo(one_line(flaw.text(ui_language())))
+        values = {"code": flaw.code, "repairable": flaw.repairable, **flaw.values}
+        call.print(values, one_line(flaw.text(ui_language())))
     repairable = sum(flaw.repairable for flaw in found)
-    if not as_json and found:
-        typer.echo(TEXTS.fill("doctor.left", count=len(found), repairable=repairable))
-    elif not as_json:
-        typer.echo(TEXTS["doctor.healthy"])
+    if not as_json:
+        left = TEXTS.fill("doctor.left", count=len(found), repairable=repairable)
+        typer.echo(left if found else TEXTS["doctor.healthy"])
     if found:
         raise typer.Exit(1)
 
 
 @app.command(help=TEXTS["help.backup"])
-@reports_failures
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=TEXTS["argument.backup"])],
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
+    call: Call,
     yes: Yes = False,
 ) -> None:
     from thoughtcycle.memory.transfer import backup as write_backup
     from thoughtcycle.prompts.forms import size
-    from thoughtcycle.runtime.settings import load_settings
 
-    count = asyncio.run(write_backup(load_settings().url(db), file, replace=yes))
-    if as_json:
-        print_json({"file": str(file), "bytes": count})
-    else:
-        typer.echo(TEXTS.fill("backed_up", file=file, size=size(count, ui_language())))
+    count = asyncio.run(write_backup(call.settings.url(), file, replace=yes))
+    text = TEXTS.fill("backed_up", file=file, size=size(count, ui_language()))
+    call.print({"file": str(file), "bytes": count}, text)
 
 
 @app.command(help=TEXTS["help.restore_backup"])
-@reports_failures
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=TEXTS["argument.restore"])],
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
+    call: Call,
     yes: Yes = False,
 ) -> None:
     from thoughtcycle.memory.transfer import restore as restore_backup
-    from thoughtcycle.runtime.settings import load_settings
 
-    asyncio.run(restore_backup(load_settings().url(db), file, replace=yes))
-    if as_json:
-        print_json({"file": str(file)})
-    else:
-        typer.echo(TEXTS.fill("restored_backup", file=file))
+    asyncio.run(restore_backup(call.settings.url(), file, replace=yes))
+    call.print({"file": str(file)}, TEXTS.fill("restored_backup", file=file))
 
 
 @app.command(help=TEXTS["help.stats"])
-@reports_failures
-def stats(user: User = None, db: Db = None, as_json: Json = False) -> None:
+def stats(call: Call) -> None:
     from thoughtcycle.prompts.forms import number, size
 
-    census = with_memory(db, user, lambda memory, who: memory.stats(who), embeddings=False)
+    census = call.with_memory(lambda memory, user: memory.stats(user))
     names = ("chats", "cycles", "changes", "pending", "bytes", "database_bytes")
     totals = {name: getattr(census, name) for name in names}
-    if as_json:
+    if call.as_json:
         print_json({"memories": census.by_status, "sheets": dict(census.sheets), **totals})
         return
     language = ui_language()
@@ -196,3 +159,21 @@ def stats(user: User = None, db: Db = None, as_json: Json = False) -> None:
         if value is not None:
             written = size if "bytes" in name else number
             typer.echo(f"{TEXTS[f'stats.{name}']}: {written(value, language)}")
+
+
+@app.command(help=TEXTS["help.reembed"])
+def reembed(call: Call, yes: Yes = False) -> None:
+    async def work(memory: "Memory", user: str) -> None:
+        found = await memory.outdated(user)
+        call.print(asdict(found), TEXTS.fill("reembed.cost", model=memory.model, **asdict(found)))
+        if not found.texts:
+            return
+        confirm(TEXTS["reembed.ask"], yes)
+        with _progress_bar(call) as bar:
+            task = bar.add_task(TEXTS["reembed.running"], total=found.memories + found.messages)
+            async for step in memory.reembed(user):
+                bar.update(task, completed=step.done, total=step.total)
+        if not call.as_json:
+            typer.echo(TEXTS["reembed.done"])
+
+    call.with_memory(work, embeddings=True)

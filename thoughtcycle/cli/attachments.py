@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thoughtcycle.cli.call import Call
 from thoughtcycle.cli.files import new_file
 from thoughtcycle.cli.memories import Id, find
-from thoughtcycle.cli.options import TEXTS, Db, Json, User, Yes, one_line, print_json, reports_failures
-from thoughtcycle.cli.resources import settings_for, with_memory
+from thoughtcycle.cli.options import TEXTS, Yes, one_line
 from thoughtcycle.errors import InputRefused
 
 if TYPE_CHECKING:
@@ -22,45 +22,33 @@ if TYPE_CHECKING:
 ATTACH = ("/attach", "/anexar")
 
 
-@reports_failures
 def attach(
     path: Annotated[Path, typer.Argument(metavar="PATH", help=TEXTS["argument.attach"])],
     caption: Annotated[str, typer.Option("--caption", help=TEXTS["option.caption"])] = "",
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
+    *,
+    call: Call,
 ) -> None:
-    limits = settings_for(db).limits.files
-
-    async def work(memory: "Memory", who: str) -> "MemoryRecord":
-        return await store_file(memory, who, path, caption, limits)
-
-    record = with_memory(db, user, work)
-    if as_json:
-        print_json(record.model_dump(mode="json"))
-    else:
-        typer.echo(describe_file(record))
+    limits = call.settings.limits.files
+    record = call.with_memory(
+        lambda memory, user: store_file(memory, user, path, caption, limits), embeddings=True
+    )
+    call.print(record.model_dump(mode="json"), describe_file(record))
 
 
-@reports_failures
 def file(
     id: Id,
     out: Annotated[Path, typer.Option("--out", help=TEXTS["option.out"])],
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
+    call: Call,
     yes: Yes = False,
 ) -> None:
-    async def work(memory: "Memory", who: str) -> bytes:
-        return await memory.file(who, (await find(memory, who, id)).id)
+    async def work(memory: "Memory", user: str) -> bytes:
+        return await memory.file(user, (await find(memory, user, id)).id)
 
-    data = with_memory(db, user, work, embeddings=False)
+    data = call.with_memory(work)
     with new_file(out, replace=yes) as target:
         target.write(data)
-    if as_json:
-        print_json({"file": str(out), "bytes": len(data)})
-    else:
-        typer.echo(TEXTS.fill("file.written", file=out, size=len(data)))
+    size = len(data)
+    call.print({"file": str(out), "bytes": size}, TEXTS.fill("file.written", file=out, size=size))
 
 
 async def store_file(

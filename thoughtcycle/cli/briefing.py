@@ -5,19 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thoughtcycle.cli.options import (
-    TEXTS,
-    Db,
-    Json,
-    User,
-    check_language,
-    check_names,
-    one_line,
-    print_json,
-    printable,
-    reports_failures,
-)
-from thoughtcycle.cli.resources import find_chat, with_memory
+from thoughtcycle.cli.call import Call, find_chat
+from thoughtcycle.cli.options import TEXTS, check_language, check_names, one_line, print_json, printable
 from thoughtcycle.errors import InputRefused
 
 if TYPE_CHECKING:
@@ -25,12 +14,9 @@ if TYPE_CHECKING:
     from thoughtcycle.memory.memory import Memory
 
 
-@reports_failures
 def briefing(
     message: Annotated[str, typer.Argument(help=TEXTS["argument.message"])],
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
+    call: Call,
     chat: Annotated[str | None, typer.Option("--chat", help=TEXTS["option.briefing_chat"])] = None,
     smart: Annotated[bool | None, typer.Option("--smart/--no-smart", help=TEXTS["option.smart"])] = None,
     recipe: Annotated[str | None, typer.Option("--recipe", help=TEXTS["option.briefing_recipe"])] = None,
@@ -41,9 +27,7 @@ def briefing(
     from thoughtcycle.memory.briefing import RECIPES
     from thoughtcycle.memory.model import check_time_zone
     from thoughtcycle.runtime.preview import LEAST, MOST, Wanted, planned, preview
-    from thoughtcycle.runtime.settings import load_settings
 
-    settings = load_settings()
     check_names([recipe] if recipe is not None else None, RECIPES, "--recipe")
     if tokens is not None and not LEAST <= tokens <= MOST:
         expected = f"{LEAST} … {MOST}"
@@ -56,16 +40,16 @@ def briefing(
         language=check_language(language),
         time_zone=time_zone,
     )
-    plan = planned(wanted, settings)
+    plan = planned(wanted, call.settings)
     if time_zone is not None:
         check_time_zone(time_zone)
 
-    async def work(memory: "Memory", who: str) -> "Brief":
-        found = await find_chat(memory, who, chat) if chat is not None else None
-        return await preview(memory, who, replace(wanted, chat=found), settings)
+    async def work(memory: "Memory", user: str) -> "Brief":
+        found = await find_chat(memory, user, chat) if chat is not None else None
+        return await preview(memory, user, replace(wanted, chat=found), call.settings)
 
-    brief = with_memory(db, user, work)
-    if as_json:
+    brief = call.with_memory(work, embeddings=True)
+    if call.as_json:
         print_json(as_object(brief, plan.tokens))
     else:
         _print(brief, plan.tokens)

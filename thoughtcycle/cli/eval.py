@@ -1,15 +1,19 @@
 """`thoughtcycle eval`: measures retrieval on public data sets, and the rules on labelled messages."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
-from itertools import product
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from thoughtcycle.cli.files import check_writable, new_file
-from thoughtcycle.cli.options import TEXTS, Json, Yes, print_json, reports_failures
+from thoughtcycle.cli.options import TEXTS, Json, Yes, check_names, print_result
+from thoughtcycle.errors import InputRefused
 
 if TYPE_CHECKING:
     from thoughtcycle.evals.retrieval_scores import Report
@@ -21,53 +25,40 @@ app = typer.Typer(help=TEXTS["help.eval"], no_args_is_help=True)
 
 Html = Annotated[Path | None, typer.Option("--html", help=TEXTS["option.html"])]
 Failures = Annotated[bool, typer.Option("--failures", help=TEXTS["option.failures"])]
-SickBr = Annotated[Path | None, typer.Option("--data", help=TEXTS["option.sick_br"])]
 Data = Annotated[Path, typer.Option("--data", help=TEXTS["option.data"])]
-MaybeData = Annotated[Path | None, typer.Option("--data", help=TEXTS["option.data"])]
 
 
 @app.command(help=TEXTS["help.locomo"])
-@reports_failures
 def locomo(data: Data, as_json: Json = False, html: Html = None, yes: Yes = False) -> None:
     from thoughtcycle.evals.locomo import evaluate
 
-    _print(evaluate, data, as_json, html, replace=yes)
+    _print_scores(evaluate, data, as_json, html, yes)
 
 
 @app.command(help=TEXTS["help.prefeval"])
-@reports_failures
 def prefeval(data: Data, as_json: Json = False, html: Html = None, yes: Yes = False) -> None:
     from thoughtcycle.evals.prefeval import evaluate
 
-    _print(evaluate, data, as_json, html, replace=yes)
+    _print_scores(evaluate, data, as_json, html, yes)
 
 
 @app.command(help=TEXTS["help.economy"])
-@reports_failures
 def economy(data: Data, as_json: Json = False) -> None:
     from thoughtcycle.evals.economy import evaluate
 
     report = _run_evaluation(evaluate, data)
-    if as_json:
-        print_json(report.as_json())
-    else:
-        typer.echo(report.as_text())
+    print_result(report.as_json(), report.as_text(), as_json)
 
 
 @app.command(help=TEXTS["help.compression"])
-@reports_failures
 def compression(data: Data, as_json: Json = False) -> None:
     from thoughtcycle.evals import compression as chats
 
     found = asyncio.run(chats.evaluate(data))
-    if as_json:
-        print_json(chats.as_json(found))
-    else:
-        typer.echo(chats.as_text(found))
+    print_result(chats.as_json(found), chats.as_text(found), as_json)
 
 
 @app.command(help=TEXTS["help.messages"])
-@reports_failures
 def messages(as_json: Json = False, failures: Failures = False) -> None:
     from thoughtcycle.evals import everyday as labelled
     from thoughtcycle.prompts.loader import LANGUAGES
@@ -76,55 +67,74 @@ def messages(as_json: Json = False, failures: Failures = False) -> None:
         typer.echo("\n".join(line for language in LANGUAGES for line in labelled.failures(language)))
         return
     results = labelled.evaluate()
-    if as_json:
-        print_json(labelled.as_json(results))
-    else:
-        typer.echo(labelled.as_text(results))
+    print_result(labelled.as_json(results), labelled.as_text(results), as_json)
 
 
 @app.command(help=TEXTS["help.funnel"])
-@reports_failures
-def funnel(data: MaybeData = None, as_json: Json = False, failures: Failures = False) -> None:
+def funnel(
+    data: Annotated[Path | None, typer.Option("--data", help=TEXTS["option.data"])] = None,
+    as_json: Json = False,
+    failures: Failures = False,
+) -> None:
     from thoughtcycle.evals.everyday_labels import SERIES
     from thoughtcycle.evals.funnel import report, wrong
     from thoughtcycle.prompts.loader import LANGUAGES
 
     if failures:
-        typer.echo(
-            "\n".join(
-                line for series, language in product(SERIES, LANGUAGES) for line in wrong(language, series)
-            )
-        )
+        lines = (wrong(language, series) for series, language in product(SERIES, LANGUAGES))
+        typer.echo("\n".join(chain.from_iterable(lines)))
         return
     found = report(data)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        typer.echo(found.as_text())
+    print_result(found.as_json(), found.as_text(), as_json)
 
 
 @app.command(help=TEXTS["help.reconcile"])
-@reports_failures
-def reconcile(data: SickBr = None, as_json: Json = False) -> None:
+def reconcile(
+    data: Annotated[Path | None, typer.Option("--data", help=TEXTS["option.sick_br"])] = None,
+    as_json: Json = False,
+) -> None:
     from thoughtcycle.evals import reconcile as pairs
 
     found = pairs.sick(data) if data is not None else {}
     results = pairs.evaluate()
-    if as_json:
-        print_json(pairs.as_json(results, found))
-    else:
-        typer.echo(pairs.as_text(results, found))
+    print_result(pairs.as_json(results, found), pairs.as_text(results, found), as_json)
 
 
-def _print(
+@app.command(help=TEXTS["help.langsmith"])
+def langsmith(
+    names: Annotated[list[str] | None, typer.Option("--set", help=TEXTS["option.set"])] = None,
+    as_json: Json = False,
+) -> None:
+    from langsmith.utils import LangSmithError, get_env_var
+
+    from thoughtcycle.evals.langsmith_sets import run, sets
+    from thoughtcycle.runtime.settings import load_settings
+    from thoughtcycle.runtime.tracing import masked_client
+
+    every = {one.name: one for one in sets()}
+    wanted = check_names(names, list(every), "--set") or list(every)
+    if not (get_env_var("API_KEY") or "").strip():
+        raise InputRefused("langsmith_key_missing")
+    client = masked_client(load_settings().trace_key)
+    for name in wanted:
+        try:
+            with redirect_stdout(sys.stderr):  # the library prints its progress
+                outcome = run(client, every[name])
+        except (LangSmithError, ValueError) as error:  # ValueError: an answer that is not LangSmith's
+            raise InputRefused("langsmith_failed", cause=type(error).__name__) from error
+        scores = [f"  {name:<24}{score:.3f}" for name, score in outcome.scores.items()]
+        text = "\n".join([TEXTS.fill("langsmith.done", **asdict(outcome)), *scores])
+        print_result(asdict(outcome), text, as_json)
+
+
+def _print_scores(
     evaluate: "Callable[[Path, Embedder | None], Awaitable[Report]]",
     data: Path,
     as_json: bool,
     html: Path | None,
-    *,
     replace: bool,
 ) -> None:
-    """Evaluates; a page that could not be written is refused before, not after the minutes it takes."""
+    """Evaluates and prints the scores; checks first whether the page can be written: it takes minutes."""
     from thoughtcycle.evals.retrieval_page import page
 
     if html is not None:
@@ -133,10 +143,7 @@ def _print(
     if html is not None:
         with new_file(html, replace=replace) as file:
             file.write(page(report).encode())
-    if as_json:
-        print_json(report.as_json())
-    else:
-        typer.echo(report.as_text())
+    print_result(report.as_json(), report.as_text(), as_json)
 
 
 def _run_evaluation(evaluate: "Callable[[Path, Embedder | None], Awaitable[R]]", data: Path) -> R:

@@ -5,50 +5,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thoughtcycle.cli.call import Call
 from thoughtcycle.cli.display import print_table
-from thoughtcycle.cli.options import (
-    TEXTS,
-    Db,
-    Flag,
-    Json,
-    User,
-    check_user,
-    one_line,
-    print_json,
-    reports_failures,
-    ui_language,
-)
-from thoughtcycle.cli.resources import settings_for
+from thoughtcycle.cli.options import TEXTS, Flag, one_line, print_json, ui_language
 
 if TYPE_CHECKING:
     from thoughtcycle.nodes.garden.state import GardenOutput
 
 
-@reports_failures
 def garden(
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
-    dry_run: Annotated[bool, Flag("--dry-run", help=TEXTS["option.dry_run"])] = False,
+    call: Call, dry_run: Annotated[bool, Flag("--dry-run", help=TEXTS["option.dry_run"])] = False
 ) -> None:
-    settings = settings_for(db)
-    owner = check_user(user, settings.user)
+    from thoughtcycle.nodes.base.context import Context
+
+    context = Context(user_id=call.owner)
 
     async def run() -> "GardenOutput":
         from thoughtcycle.graph.garden import compile_garden
         from thoughtcycle.mind.model_settings import ModelSettings
-        from thoughtcycle.nodes.base.context import Context
         from thoughtcycle.runtime.opening import open_services
 
-        async with open_services(settings, ModelSettings()) as (services, _):
-            done = await compile_garden(services).ainvoke(
-                {"dry_run": dry_run}, context=Context(user_id=owner)
-            )
+        async with open_services(call.settings, ModelSettings()) as (services, _):
+            done = await compile_garden(services).ainvoke({"dry_run": dry_run}, context=context)
             return {"chores": done["chores"], "counts": done["counts"]}
 
     done = asyncio.run(run())
-    if as_json:
-        print_json({"user": owner, "dry_run": dry_run, **done})
+    if call.as_json:
+        print_json({"user": call.owner, "dry_run": dry_run, **done})
     else:
         _print(done, dry_run)
 

@@ -16,38 +16,21 @@ from thoughtcycle.cli import (
     channels,
     chats,
     conversations,
-    erasure,
-    eval_langsmith,
     garden,
     jobs,
-    keys,
-    mcp,
     memories,
     metrics,
     profile,
-    reembed,
+    servers,
     user_settings,
-    web,
 )
 from thoughtcycle.cli import briefing as briefings
 from thoughtcycle.cli import eval as evaluations
-from thoughtcycle.cli.options import (
-    TEXTS,
-    Db,
-    Flag,
-    Json,
-    User,
-    check_language,
-    check_names,
-    check_user,
-    print_json,
-    reports_failures,
-    ui_language,
-)
-from thoughtcycle.cli.resources import settings_for
+from thoughtcycle.cli.call import Call, CommandGroup
+from thoughtcycle.cli.options import TEXTS, Flag, check_language, check_names, ui_language
 from thoughtcycle.cli.usage_errors import PlainGroup
 
-app = typer.Typer(
+app = CommandGroup(
     cls=PlainGroup,
     help=TEXTS["help"],
     no_args_is_help=True,
@@ -56,9 +39,7 @@ app = typer.Typer(
 )
 memories.app.command("attach", help=TEXTS["help.attach"])(attachments.attach)
 memories.app.command("file", help=TEXTS["help.file"])(attachments.file)
-memories.app.command("erase", help=TEXTS["help.erase"])(erasure.erase)
 app.add_typer(memories.app, name="memories")
-evaluations.app.command("langsmith", help=TEXTS["help.langsmith"])(eval_langsmith.langsmith)
 app.add_typer(evaluations.app, name="eval")
 app.add_typer(chats.app, name="chats")
 app.add_typer(conversations.app, name="conversations")
@@ -67,14 +48,13 @@ app.add_typer(user_settings.app, name="settings")
 app.command("garden", help=TEXTS["help.garden"])(garden.garden)
 app.command("metrics", help=TEXTS["help.metrics"])(metrics.metrics)
 app.add_typer(admin.app)
-app.add_typer(reembed.app)
 app.command("briefing", help=TEXTS["help.briefing"])(briefings.briefing)
-app.command("mcp", help=TEXTS["help.mcp"])(mcp.mcp)
+app.command("mcp", help=TEXTS["help.mcp"])(servers.mcp)
 app.command("worker", help=TEXTS["help.worker"])(jobs.worker)
 app.add_typer(jobs.app, name="jobs")
-app.add_typer(keys.app, name="keys")
+app.add_typer(servers.keys, name="keys")
 app.add_typer(channels.app, name="channels")
-app.command("web", help=TEXTS["help.web"])(web.web)
+app.command("web", help=TEXTS["help.web"])(servers.web)
 
 
 def _show_version(wanted: bool) -> None:
@@ -96,11 +76,8 @@ def options(
 
 
 @app.command(help=TEXTS["help.chat"])
-@reports_failures
 def chat(
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
+    call: Call,
     name: Annotated[str | None, typer.Option("--chat", help=TEXTS["option.chat"])] = None,
     language: Annotated[str, typer.Option("--language", help=TEXTS["option.language"])] = "auto",
     time_zone: Annotated[str | None, typer.Option("--time-zone", help=TEXTS["option.time_zone"])] = None,
@@ -111,79 +88,62 @@ def chat(
     from thoughtcycle.mind.model_settings import ModelSettings
     from thoughtcycle.nodes.base.context import Context, check
 
-    settings = settings_for(db).model_copy(update={"language": ui_language()})
+    settings = call.settings.model_copy(update={"language": ui_language()})
     models = ModelSettings(model=model) if model else ModelSettings()
     context = Context(
-        user_id=check_user(user, settings.user),
+        user_id=call.owner,
         channel="cli",
         language=check_language(language),
         time_zone=time_zone,
         incognito=incognito,
     )
-    run_chat(settings, models, check(context), name, as_json=as_json)
+    run_chat(settings, models, check(context), name, as_json=call.as_json)
 
 
 @app.command(help=TEXTS["help.actions"])
-@reports_failures
-def actions(user: User = None, db: Db = None, as_json: Json = False) -> None:
+def actions(call: Call) -> None:
     from thoughtcycle.nodes.actions.registry import discover
-    from thoughtcycle.runtime.settings import load_settings
 
-    for name, action in discover(load_settings().disabled_actions).items():
+    for name, action in discover(call.settings.disabled_actions).items():
         when = action.when(ui_language())
-        if as_json:
-            print_json({"name": name, "ends": action.ends, "writes": action.writes, "when": when})
-        else:
-            typer.echo(f"{name}{' *' if action.ends else ''}\n    {when}")
+        values = {"name": name, "ends": action.ends, "writes": action.writes, "when": when}
+        call.print(values, f"{name}{' *' if action.ends else ''}\n    {when}")
 
 
 @app.command(help=TEXTS["help.graph"])
-@reports_failures
 def graph(
+    call: Call,
     name: Annotated[str, typer.Argument(metavar="NAME", help=TEXTS["argument.graph"])] = "thought_cycle",
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
 ) -> None:
     from thoughtcycle.runtime.drawing import NAMES, drawing
 
     check_names([name], NAMES, TEXTS["graph"])
     drawn = drawing(next(known for known in NAMES if known == name))
-    if as_json:
-        print_json({"name": name, "mermaid": drawn})
-    else:
-        typer.echo(drawn)
+    call.print({"name": name, "mermaid": drawn}, drawn)
 
 
 @app.command(help=TEXTS["help.config"])
-@reports_failures
-def config(user: User = None, db: Db = None, as_json: Json = False) -> None:
+def config(call: Call) -> None:
     from thoughtcycle.memory.storage import parse_url
     from thoughtcycle.mind.model_settings import ModelSettings
     from thoughtcycle.nodes.actions.registry import discover
     from thoughtcycle.nodes.base.context import Context, check
-    from thoughtcycle.runtime.settings import load_settings
 
-    settings = load_settings()
+    settings = call.settings
     models = ModelSettings()
-    owner = check_user(user, settings.user)
-    check(Context(user_id=owner, time_zone=settings.time_zone))
+    check(Context(user_id=call.owner, time_zone=settings.time_zone))
     discover(settings.disabled_actions)
     shown = {
         "mind": "models" if models.configured else "rules",
         "language": ui_language(),
-        "user": owner,
-        "db": parse_url(settings.url(db)).shown,
+        "user": call.owner,
+        "db": parse_url(settings.url()).shown,
         "time_zone": settings.time_zone,
         "disabled_actions": list(settings.disabled_actions),
         "limits": settings.limits.model_dump(),
         "models": models.masked() if models.configured else {},
     }
-    if as_json:
-        print_json(shown)
-        return
-    for line in _lines(shown):
-        typer.echo(line)
+    call.print(shown, "\n".join(_lines(shown)))
 
 
 def _lines(values: Mapping[str, object], indent: str = "") -> Iterator[str]:

@@ -1,23 +1,22 @@
-"""`thoughtcycle memories`: lists, searches, explains and changes memories."""
+"""`thoughtcycle memories`: lists, searches, explains, changes and erases memories."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from thoughtcycle.cli.call import Call, CommandGroup, confirm
+from thoughtcycle.cli.display import print_table
 from thoughtcycle.cli.options import (
     TEXTS,
-    Db,
     Flag,
-    Json,
-    User,
+    Yes,
     check_names,
     check_time,
     one_line,
     print_json,
-    reports_failures,
+    ui_language,
 )
-from thoughtcycle.cli.resources import with_memory
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.model import (
     LISTED,
@@ -35,10 +34,12 @@ from thoughtcycle.memory.text import HIDDEN, unasked
 from thoughtcycle.memory.versioning import nothing_to_undo
 
 if TYPE_CHECKING:
+    from thoughtcycle.checkpoints.factory import Saver
+    from thoughtcycle.memory.erasure import Receipt
     from thoughtcycle.memory.memory import Memory
     from thoughtcycle.memory.search import Provenance, Said
 
-app = typer.Typer(help=TEXTS["help.memories"], no_args_is_help=True)
+app = CommandGroup(help=TEXTS["help.memories"], no_args_is_help=True)
 
 Id = Annotated[str, typer.Argument(help=TEXTS["argument.id"])]
 Ids = Annotated[list[str], typer.Argument(help=TEXTS["argument.id"])]
@@ -66,32 +67,22 @@ def _print(records: list[MemoryRecord], as_json: bool) -> None:
         for record in records:
             print_json(record.model_dump(mode="json"))
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    if not records:
-        typer.echo(TEXTS["none"])
-        return
-    table = Table(*TEXTS["columns"].split(", "), box=None, pad_edge=False)
-    for record in records:
-        cells = (
+    rows = [
+        (
             record.id[:8],
             one_line(record.text),
             record.kind or "–",
             TEXTS[f"status.{record.status}"],
             f"{record.valid_from:%Y-%m-%d}",
         )
-        table.add_row(*(Text(cell) for cell in cells))
-    Console().print(table)
+        for record in records
+    ]
+    print_table(TEXTS["columns"], rows, TEXTS["none"])
 
 
 @app.command("list", help=TEXTS["help.list"])
-@reports_failures
 def list_(
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
+    call: Call,
     every: Annotated[bool, Flag("--all", help=TEXTS["option.all"])] = False,
     status: Annotated[list[str] | None, typer.Option("--status", help=TEXTS["option.status"])] = None,
     at: At = None,
@@ -101,20 +92,16 @@ def list_(
     statuses: tuple[Status, ...] = LISTED if every else tuple(one for one in LISTED if wanted & {one})
     then = check_time(at, "--at")
 
-    def work(memory: "Memory", who: str) -> Awaitable[list[MemoryRecord]]:
-        return memory.list(who, statuses=statuses, at=then, limit=limit)
-
-    found = with_memory(db, user, work)
-    _print(found if as_json else list(map(unasked, found)), as_json)
+    found = call.with_memory(
+        lambda memory, user: memory.list(user, statuses=statuses, at=then, limit=limit), embeddings=True
+    )
+    _print(found if call.as_json else list(map(unasked, found)), call.as_json)
 
 
 @app.command(help=TEXTS["help.search"])
-@reports_failures
 def search(
     query: Annotated[str, typer.Argument(help=TEXTS["argument.query"])],
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
+    call: Call,
     limit: Limit = 5,
     kinds: Annotated[list[str] | None, typer.Option("--kind", help=TEXTS["option.kind"])] = None,
     layers: Annotated[list[str] | None, typer.Option("--layer", help=TEXTS["option.layer"])] = None,
@@ -138,37 +125,33 @@ def search(
         "recipe": recipe,
     }
 
-    async def work(memory: "Memory", who: str) -> list[MemoryHit]:
-        hits = await memory.search(who, query, limit=limit, **options)
-        return [hit for hit in hits if isinstance(hit, MemoryHit)]
-
-    hits = with_memory(db, user, work)
-    if as_json:
-        for hit in hits:
-            print_json(
-                {"relevance": round(hit.relevance, 4), "matched": hit.matched}
-                | hit.record.model_dump(mode="json")
-            )
-    else:
-        _print([hit.record for hit in hits], as_json)
+    found = call.with_memory(
+        lambda memory, user: memory.search(user, query, limit=limit, **options), embeddings=True
+    )
+    hits = [hit for hit in found if isinstance(hit, MemoryHit)]
+    if not call.as_json:
+        _print([hit.record for hit in hits], call.as_json)
+        return
+    for hit in hits:
+        values = {"relevance": round(hit.relevance, 4), "matched": hit.matched}
+        print_json(values | hit.record.model_dump(mode="json"))
 
 
 @app.command(help=TEXTS["help.show"])
-@reports_failures
-def show(id: Id, user: User = None, db: Db = None, as_json: Json = False) -> None:
-    async def work(memory: "Memory", who: str) -> tuple[MemoryRecord, list[JournalEntry], Access | None]:
-        record = await find(memory, who, id)
-        found = await memory.accesses(who, [record.id])
-        return record, await memory.history(who, record.id), found.get(record.id)
+def show(id: Id, call: Call) -> None:
+    async def work(memory: "Memory", user: str) -> tuple[MemoryRecord, list[JournalEntry], Access | None]:
+        record = await find(memory, user, id)
+        found = await memory.accesses(user, [record.id])
+        return record, await memory.history(user, record.id), found.get(record.id)
 
-    found, rows, access = with_memory(db, user, work)
+    found, rows, access = call.with_memory(work, embeddings=True)
     record, history = listed(found), listed_history(found, rows)
-    if as_json:
+    if call.as_json:
         entries = [entry.model_dump(mode="json") for entry in history]
         counted = {"access_count": access.count if access else 0, "last_access": access and access.last}
         print_json(record.model_dump(mode="json") | counted | {"history": entries})
         return
-    _print([record], as_json)
+    _print([record], call.as_json)
     if record.source.words:
         typer.echo(f"{TEXTS['origin']}: {one_line(record.source.words)}")
     if access is not None:
@@ -184,33 +167,31 @@ def _print_history(entries: list[JournalEntry]) -> None:
 
 
 @app.command(help=TEXTS["help.history"])
-@reports_failures
-def history(id: Id, user: User = None, db: Db = None, as_json: Json = False) -> None:
-    async def work(memory: "Memory", who: str) -> list[JournalEntry]:
-        record = await find(memory, who, id)
-        return listed_history(record, await memory.history(who, record.id))
+def history(id: Id, call: Call) -> None:
+    async def work(memory: "Memory", user: str) -> list[JournalEntry]:
+        record = await find(memory, user, id)
+        return listed_history(record, await memory.history(user, record.id))
 
-    entries = with_memory(db, user, work)
-    if not as_json:
+    entries = call.with_memory(work, embeddings=True)
+    if not call.as_json:
         _print_history(entries)
-    for entry in entries if as_json else ():
+        return
+    for entry in entries:
         print_json(entry.model_dump(mode="json"))
 
 
 @app.command(help=TEXTS["help.why"])
-@reports_failures
-def why(id: Id, user: User = None, db: Db = None, as_json: Json = False) -> None:
-    async def work(memory: "Memory", who: str) -> "Provenance":
-        return await memory.why(who, (await find(memory, who, id)).id)
+def why(id: Id, call: Call) -> None:
+    async def work(memory: "Memory", user: str) -> "Provenance":
+        return await memory.why(user, (await find(memory, user, id)).id)
 
-    found = with_memory(db, user, work)
-    if as_json:
+    found = call.with_memory(work, embeddings=True)
+    if call.as_json:
         print_json(found.model_dump(mode="json"))
         return
-    _print([found.record], as_json)
-    typer.echo(
-        f"{TEXTS['origin']}: {_origin_line(found.origin) if found.origin else TEXTS['origin.unknown']}"
-    )
+    _print([found.record], call.as_json)
+    origin = _origin_line(found.origin) if found.origin else TEXTS["origin.unknown"]
+    typer.echo(f"{TEXTS['origin']}: {origin}")
     typer.echo(f"{TEXTS['history']}:")
     for change in found.changes:
         typer.echo(f"  {change.at:%Y-%m-%d %H:%M} {TEXTS[f'op.{change.op}']}: {one_line(change.content)}")
@@ -225,119 +206,92 @@ def _origin_line(said: "Said") -> str:
 
 
 @app.command(help=TEXTS["help.edit"])
-@reports_failures
-def edit(
-    id: Id,
-    content: Annotated[str, typer.Argument(help=TEXTS["argument.content"])],
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
-) -> None:
+def edit(id: Id, content: Annotated[str, typer.Argument(help=TEXTS["argument.content"])], call: Call) -> None:
     if not content.strip():
         raise InputRefused("memory_empty")
 
-    async def work(memory: "Memory", who: str) -> MemoryRecord:
-        record = await find(memory, who, id)
-        return await memory.update(who, record.id, content=content.strip(), correction=True)
+    async def work(memory: "Memory", user: str) -> MemoryRecord:
+        record = await find(memory, user, id)
+        return await memory.update(user, record.id, content=content.strip(), correction=True)
 
-    _change_line(with_memory(db, user, work), "edited", as_json)
+    _print_change(call.with_memory(work, embeddings=True), call, "edited")
 
 
 @app.command(help=TEXTS["help.delete"])
-@reports_failures
-def delete(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
-    async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
-        return await memory.hide(who, found)
-
-    _change(ids, work, "hidden", user, db, as_json)
+def delete(ids: Ids, call: Call) -> None:
+    _change(ids, call, "hidden", lambda memory, user, found: memory.hide(user, found))
 
 
 @app.command(help=TEXTS["help.pin"])
-@reports_failures
-def pin(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
-    async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
-        return await memory.pin(who, found)
-
-    _change(ids, work, "pinned", user, db, as_json)
+def pin(ids: Ids, call: Call) -> None:
+    _change(ids, call, "pinned", lambda memory, user, found: memory.pin(user, found))
 
 
 @app.command(help=TEXTS["help.unpin"])
-@reports_failures
-def unpin(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
-    async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
-        return await memory.unpin(who, found)
-
-    _change(ids, work, "unpinned", user, db, as_json)
+def unpin(ids: Ids, call: Call) -> None:
+    _change(ids, call, "unpinned", lambda memory, user, found: memory.unpin(user, found))
 
 
 @app.command(help=TEXTS["help.archive"])
-@reports_failures
-def archive(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
-    async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
-        return await memory.archive(who, found)
-
-    _change(ids, work, "archived", user, db, as_json)
+def archive(ids: Ids, call: Call) -> None:
+    _change(ids, call, "archived", lambda memory, user, found: memory.archive(user, found))
 
 
 @app.command(help=TEXTS["help.restore"])
-@reports_failures
-def restore(ids: Ids, user: User = None, db: Db = None, as_json: Json = False) -> None:
-    async def work(memory: "Memory", who: str, found: list[str]) -> list[MemoryRecord]:
-        return await memory.restore(who, found)
-
-    _change(ids, work, "restored", user, db, as_json)
+def restore(ids: Ids, call: Call) -> None:
+    _change(ids, call, "restored", lambda memory, user, found: memory.restore(user, found))
 
 
 def _change(
     ids: list[str],
-    work: "Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]",
+    call: Call,
     section: str,
-    user: str | None,
-    db: str | None,
-    as_json: bool,
+    change: "Callable[[Memory, str, list[str]], Awaitable[list[MemoryRecord]]]",
 ) -> None:
-    """Finds the memories, changes them and prints the result."""
+    """Finds the memories, changes them and prints a line for each."""
 
-    async def change(memory: "Memory", who: str) -> list[MemoryRecord]:
-        return await work(memory, who, [(await find(memory, who, id)).id for id in ids])
+    async def work(memory: "Memory", user: str) -> list[MemoryRecord]:
+        return await change(memory, user, [(await find(memory, user, id)).id for id in ids])
 
-    for record in with_memory(db, user, change):
-        _change_line(record, section, as_json)
+    for record in call.with_memory(work, embeddings=True):
+        _print_change(record, call, section)
 
 
 @app.command(help=TEXTS["help.undo"])
-@reports_failures
-def undo(
-    id: Annotated[str | None, typer.Argument(help=TEXTS["argument.id"])] = None,
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
-) -> None:
-    async def work(memory: "Memory", who: str) -> tuple[UndoResult, JournalEntry]:
-        record = await find(memory, who, id) if id is not None else None
-        result = await memory.undo(who, record.id if record else None)
+def undo(call: Call, id: Annotated[str | None, typer.Argument(help=TEXTS["argument.id"])] = None) -> None:
+    async def work(memory: "Memory", user: str) -> tuple[UndoResult, JournalEntry]:
+        record = await find(memory, user, id) if id is not None else None
+        result = await memory.undo(user, record.id if record else None)
         if result.undone is None:
             raise nothing_to_undo(record)
         return result, result.undone
 
-    result, undone = with_memory(db, user, work)
-    if as_json:
-        print_json(result.model_dump(mode="json"))
-    else:
-        typer.echo(_undo_line(undone, result.record))
+    result, undone = call.with_memory(work, embeddings=True)
+    call.print(result.model_dump(mode="json"), _undo_line(undone, result.record))
 
 
 def _undo_line(change: JournalEntry, record: MemoryRecord | None) -> str:
     """One line about the undone change and the memory that came back."""
-    told = {"op": TEXTS[f"op.{change.op}"], "id": change.memory[:8]}
+    values = {"op": TEXTS[f"op.{change.op}"], "id": change.memory[:8]}
     text = one_line(listed(record).text) if record is not None else HIDDEN
     if record is None or record.status in ("hidden", "erased"):
-        return TEXTS.fill("undone.gone", text=text, **told)
-    return TEXTS.fill("undone", text=text, status=TEXTS[f"status.{record.status}"], **told)
+        return TEXTS.fill("undone.gone", text=text, **values)
+    return TEXTS.fill("undone", text=text, status=TEXTS[f"status.{record.status}"], **values)
 
 
-def _change_line(record: MemoryRecord, section: str, as_json: bool) -> None:
-    if as_json:
-        print_json(listed(record).model_dump(mode="json"))
-    else:
-        typer.echo(TEXTS.fill(section, id=record.id[:8]))
+def _print_change(record: MemoryRecord, call: Call, section: str) -> None:
+    call.print(listed(record).model_dump(mode="json"), TEXTS.fill(section, id=record.id[:8]))
+
+
+@app.command(help=TEXTS["help.erase"])
+def erase(ids: Ids, call: Call, yes: Yes = False) -> None:
+    async def work(memory: "Memory", saver: "Saver", user: str) -> "Receipt":
+        from thoughtcycle.checkpoints.erasure import bound
+
+        bound(memory, saver)
+        found = [(await find(memory, user, id)).id for id in ids]
+        confirm(TEXTS.fill("erase.ask", count=len(found)), yes)
+        return await memory.erase(user, found)
+
+    receipt = call.with_threads(work)
+    call.print(receipt.model_dump(mode="json"), receipt.text(ui_language()))

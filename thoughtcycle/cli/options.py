@@ -1,14 +1,14 @@
-"""Options common to all commands, and the decorator that turns failures into one line."""
+"""The command's language, texts and options, checks of their values, output as lines and as JSON."""
 
 import functools
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
+from typing import Annotated, Any
 from unicodedata import category
 
 import typer
@@ -19,9 +19,8 @@ from thoughtcycle.runtime.env_file import read_env_file
 
 _CONTROLS = re.compile("[\x7f-\x9f]")
 """Control characters that JSON passes on and a terminal would obey."""
-
-P = ParamSpec("P")
-R = TypeVar("R")
+_HARMLESS = "\n\t\u200c\u200d"
+"""Not printable by Unicode, yet harmless: line feed, tab, and the joiners of emoji and scripts."""
 
 
 def ui_language() -> Language:
@@ -47,24 +46,14 @@ def one_line(text: str) -> str:
 
 def printable(text: str) -> str:
     """`text` without the control characters that a terminal would obey."""
-    return "".join(character for character in text if _is_printable(character))
+    return "".join(one for one in text if one.isprintable() or one in _HARMLESS or category(one) == "Zs")
 
 
-def _is_printable(character: str) -> bool:
-    """Whether a terminal may get the character: spaces and joiners of emoji and scripts included."""
-    return character.isprintable() or character in "\n\t\u200c\u200d" or category(character) == "Zs"
-
-
-def read_dotenv() -> None:
-    """Reads `.env` of the current folder: before the first text, whose language it may set."""
-    try:
-        read_env_file()
-    except InputRefused as error:
-        print_error(error)
-        raise SystemExit(1) from None
-
-
-read_dotenv()
+try:
+    read_env_file()  # before the first text, whose language it may set
+except InputRefused as unreadable:
+    print_error(unreadable)
+    raise SystemExit(1) from None
 TEXTS = texts(ui_language(), "cli")
 
 User = Annotated[str | None, typer.Option("--user", help=TEXTS["option.user"])]
@@ -74,34 +63,6 @@ Flag = functools.partial(typer.Option, metavar="")
 
 Json = Annotated[bool, Flag("--json", help=TEXTS["option.json"])]
 Yes = Annotated[bool, Flag("--yes", help=TEXTS["option.yes"])]
-
-
-def check_user(user: str | None, configured: str | None) -> str:
-    """The user of this command; NotAllowed for an empty name."""
-    from thoughtcycle.nodes.base.context import Context, check
-    from thoughtcycle.runtime.settings import login_name
-
-    chosen = user if user is not None else configured or login_name()
-    return check(Context(user_id=chosen)).user_id
-
-
-def fail(error: ThoughtcycleError) -> NoReturn:
-    """Prints the error and ends the command with exit code 1."""
-    print_error(error)
-    raise typer.Exit(1)
-
-
-def reports_failures(command: Callable[P, R]) -> Callable[P, R]:
-    """Decorates a command: known failures become one line and exit code 1."""
-
-    @functools.wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return command(*args, **kwargs)
-        except ThoughtcycleError as error:
-            fail(error)
-
-    return run
 
 
 def check_language(language: str) -> str:
@@ -135,3 +96,11 @@ def print_json(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False, default=str)
     sys.stdout.write(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
     sys.stdout.flush()
+
+
+def print_result(value: Any, text: str, as_json: bool) -> None:
+    """Prints a result: `value` as JSON, or its `text`."""
+    if as_json:
+        print_json(value)
+    else:
+        typer.echo(text)

@@ -4,31 +4,17 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from thoughtcycle.cli.call import Call
 from thoughtcycle.cli.display import print_table
-from thoughtcycle.cli.options import (
-    TEXTS,
-    Db,
-    Json,
-    User,
-    one_line,
-    print_json,
-    reports_failures,
-    ui_language,
-)
-from thoughtcycle.cli.resources import with_memory
+from thoughtcycle.cli.options import TEXTS, one_line, print_json, ui_language
 
 if TYPE_CHECKING:
-    from thoughtcycle.memory.memory import Memory
     from thoughtcycle.memory.model import Profile
 
 
-@reports_failures
-def profile(user: User = None, db: Db = None, as_json: Json = False) -> None:
-    async def work(memory: "Memory", who: str) -> "Profile":
-        return await memory.profile(who)
-
-    known = with_memory(db, user, work, embeddings=False)
-    if as_json:
+def profile(call: Call) -> None:
+    known = call.with_memory(lambda memory, user: memory.profile(user))
+    if call.as_json:
         plain = known.model_dump(mode="json", exclude={"revision"})
         moods = [{"cycle": cycle} | mood.model_dump(mode="json") for cycle, mood in known.moods]
         print_json(plain | {"moods": moods})

@@ -1,8 +1,8 @@
-"""Usage errors: one line in the user's language, exit code 2."""
+"""Errors of commands as one line: exit code 1, or 2 for a command line that cannot be read."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import typer
 from pydantic import ValidationError
@@ -16,34 +16,33 @@ _UsageError = cast("type[Exception]", typer.BadParameter.__mro__[1])
 
 
 class PlainGroup(TyperGroup):
-    """The root command group, with one-line usage errors."""
+    """The root command group, with errors as one line on stderr."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with _in_one_line():
+        with _errors_in_one_line():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        with _in_one_line():
+        with _errors_in_one_line():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _in_one_line() -> Iterator[None]:
+def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
+    except ThoughtcycleError as error:
+        print_error(error)
+        raise typer.Exit(1) from error
     except _UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # the help is shown already
             raise
-        _end(usage(error))
+        print_error(_translated(error))
+        raise typer.Exit(2) from error
 
 
-def _end(error: ThoughtcycleError) -> NoReturn:
-    print_error(error)
-    raise typer.Exit(2)
-
-
-def usage(error: Any) -> ThoughtcycleError:
-    """Translates typer's error of a command line."""
+def _translated(error: Any) -> ThoughtcycleError:
+    """Our error for typer's error of a command line."""
     kind, ctx = type(error).__name__, error.ctx
     command = ctx.command_path if ctx is not None else "thoughtcycle"
     group = getattr(ctx.command, "commands", None) if ctx is not None else None

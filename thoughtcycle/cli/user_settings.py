@@ -1,18 +1,17 @@
 """`thoughtcycle settings`: a user's own settings, valid on every channel."""
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thoughtcycle.cli.options import TEXTS, Db, Json, User, one_line, print_json, reports_failures
-from thoughtcycle.cli.resources import with_memory
+from thoughtcycle.cli.call import Call, CommandGroup, with_common_options
+from thoughtcycle.cli.options import TEXTS, one_line, print_json
 from thoughtcycle.errors import InputRefused
 
 if TYPE_CHECKING:
-    from thoughtcycle.memory.memory import Memory
     from thoughtcycle.memory.model import UserSettings
 
-app = typer.Typer(help=TEXTS["help.settings"])
+app = CommandGroup(help=TEXTS["help.settings"])
 
 SWITCHES = ("smart_context", "paused")
 NAMES = (*SWITCHES, "language", "time_zone")
@@ -20,44 +19,25 @@ DEFAULTS = ("default", "padrão", "padrao")
 """Values that take back what was set."""
 
 
-class _SharedOptions(NamedTuple):
-    """Options in front of the subcommand."""
-
-    user: str | None
-    db: str | None
-    as_json: bool
-
-
 @app.callback(invoke_without_command=True, help=TEXTS["help.settings"])
-@reports_failures
-def show(context: typer.Context, user: User = None, db: Db = None, as_json: Json = False) -> None:
-    context.obj = _SharedOptions(user, db, as_json)
+@with_common_options
+def show(context: typer.Context, call: Call) -> None:
+    context.obj = call
     if context.invoked_subcommand is None:
-
-        async def work(memory: "Memory", who: str) -> "UserSettings":
-            return await memory.settings(who)
-
-        _print(with_memory(db, user, work, embeddings=False), as_json)
+        _print(call.with_memory(lambda memory, user: memory.settings(user)), call.as_json)
 
 
 @app.command("set", help=TEXTS["help.settings_set"])
-@reports_failures
 def set_(
     context: typer.Context,
+    call: Call,
     name: Annotated[str, typer.Argument(metavar="NAME", help=TEXTS["argument.setting"])] = "",
     value: Annotated[str, typer.Argument(metavar="VALUE", help=TEXTS["argument.value"])] = "",
-    user: User = None,
-    db: Db = None,
-    as_json: Json = False,
 ) -> None:
-    given: _SharedOptions = context.obj
+    group: Call = context.obj  # options in front of the subcommand
     changed = {name: _value(name, value.strip())}
-
-    async def work(memory: "Memory", who: str) -> "UserSettings":
-        return await memory.change_settings(who, **changed)
-
-    kept = with_memory(db or given.db, user or given.user, work, embeddings=False)
-    _print(kept, as_json or given.as_json)
+    call = Call(call.user or group.user, call.db or group.db, call.as_json or group.as_json)
+    _print(call.with_memory(lambda memory, user: memory.change_settings(user, **changed)), call.as_json)
 
 
 def _value(name: str, value: str) -> Any:
@@ -77,10 +57,10 @@ def _value(name: str, value: str) -> Any:
     return found
 
 
-def _print(known: "UserSettings", as_json: bool) -> None:
-    values = {name: getattr(known, name) for name in NAMES}
+def _print(settings: "UserSettings", as_json: bool) -> None:
+    values = {name: getattr(settings, name) for name in NAMES}
     if as_json:
-        print_json({"user": known.user, **values})
+        print_json({"user": settings.user, **values})
         return
     for name, value in values.items():
         shown = TEXTS[f"settings.{'on' if value else 'off'}"] if isinstance(value, bool) else value
