@@ -14,11 +14,12 @@ from time import perf_counter, process_time
 from benchmarks.machine import table
 from benchmarks.peers import sentences
 from benchmarks.stage import StubEmbeddings
-from thoughtcycle.graph.garden import create_garden
+from thoughtcycle.graph.garden import compile_garden
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.services import Services
 
 MEMORIES = int(os.environ.get("BENCH_GARDEN", "100000"))
 """Memories of the user; BENCH_GARDEN=5000 takes seconds instead of minutes."""
@@ -69,7 +70,7 @@ def tended(url: str, name: str) -> list[tuple[str, ...]]:
 async def _tended(url: str, name: str) -> list[tuple[str, ...]]:
     rows = []
     async with Memory.open(url, embeddings=StubEmbeddings(), clock=lambda: NOW) as memory:
-        garden = create_garden(memory=memory, mind=RuleMind(), clock=lambda: NOW)
+        garden = compile_garden(Services(memory, RuleMind(), clock=lambda: NOW))
         start, before = _Moment(), _peak()
         last = start
         async for update in garden.astream(

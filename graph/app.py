@@ -1,4 +1,4 @@
-"""The objects that langgraph.json names: three graphs, and the checkpointer that holds the resources."""
+"""Entry point of langgraph.json: three graphs, and the checkpointer that holds the resources."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,6 +24,6 @@ garden = gardens.builder(borrow).compile(name=gardens.NAME)
 
 @asynccontextmanager
 async def checkpointer() -> AsyncIterator[BaseCheckpointSaver[str]]:
-    """The saver of the configured database; memory and mind stay open as long as it does."""
+    """The saver of the configured database; memory and mind are open as long as it is."""
     async with hold() as resources:
         yield resources.checkpointer

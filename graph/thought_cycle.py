@@ -1,28 +1,26 @@
 """The thought cycle graph: command? -> recall -> router <-> actions -> remember."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import Runtime
 
 from thoughtcycle.checkpoints.erasure import bound
+from thoughtcycle.graph.node import Node, make_node
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import check_time_zone, utc_now
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.actions.base import Action
 from thoughtcycle.nodes.actions.registry import Registry, discover
 from thoughtcycle.nodes.base.context import Context, ContextSource, adapt
-from thoughtcycle.nodes.base.guard import Step, report_refusals, run_guarded
+from thoughtcycle.nodes.base.guard import Step, run_guarded
 from thoughtcycle.nodes.base.limits import Limits
-from thoughtcycle.nodes.base.public_errors import hide_internal_errors
 from thoughtcycle.nodes.base.services import Provider, Services, provider_of
-from thoughtcycle.nodes.base.state import RECALL, REMEMBER, InputState, OutputState, State, StateUpdate
-from thoughtcycle.nodes.base.tracing import tag_run
+from thoughtcycle.nodes.base.state import RECALL, REMEMBER, InputState, OutputState, State
 from thoughtcycle.nodes.base.turn import open_turn
 from thoughtcycle.nodes.command import command
 from thoughtcycle.nodes.recall import recall
@@ -32,41 +30,23 @@ from thoughtcycle.prompts.loader import Language
 
 NAME = "thought_cycle"
 RECURSION_LIMIT = 200
-"""Super-steps of the longest cycle (50 decisions, two each, and the ends) with room to spare."""
-
-
-class Node(Protocol):
-    """A step as LangGraph calls it."""
-
-    def __call__(self, state: State, *, runtime: Runtime[Context]) -> Awaitable[StateUpdate]:
-        """The partial update of one run of the step."""
-        ...
-
+"""More super-steps than the longest cycle takes: 50 decisions of two steps, and both ends."""
 
 Builder = StateGraph[State, Context, InputState, OutputState]
 ThoughtCycle = CompiledStateGraph[State, Context, InputState, OutputState]
 
 
 def builder(provide: Provider, *, actions: Registry | None = None, context: ContextSource = adapt) -> Builder:
-    """The uncompiled graph, for those who compile it with a checkpointer and store of their own.
+    """The uncompiled graph, for callers who compile it with their own checkpointer and store.
 
     `provide` gives the services whenever a node runs; `actions` defaults to all that are installed;
-    `context` makes our Context out of `runtime.context` where that is another graph's type.
+    `context` makes our Context of `runtime.context` where that is another graph's type.
     """
     actions = discover() if actions is None else actions
+    open_run = partial(open_turn, source=context)
 
-    def node(step: Step, kind: Literal["step", "action"] = "step") -> Node:
-        async def run(state: State, *, runtime: Runtime[Context]) -> StateUpdate:
-            services = await provide()
-            with (
-                hide_internal_errors(runtime, services),
-                report_refusals(runtime.stream_writer, services.language),
-            ):
-                turn = open_turn(state, runtime, services, context)
-                tag_run(kind, turn.user)
-                return await run_guarded(step, turn)
-
-        return run
+    def node(step: Step) -> Node[State]:
+        return make_node(partial(run_guarded, step), provide, open_run)
 
     graph: Builder = StateGraph(
         State, context_schema=Context, input_schema=InputState, output_schema=OutputState
@@ -79,7 +59,7 @@ def builder(provide: Provider, *, actions: Registry | None = None, context: Cont
     graph.add_conditional_edges("command", _next, [RECALL, REMEMBER, END])
     graph.add_edge(RECALL, "router")
     for name, action in actions.items():
-        graph.add_node(name, node(action.run, "action"))
+        graph.add_node(name, make_node(partial(run_guarded, action.run), provide, open_run, kind="action"))
         graph.add_edge(name, REMEMBER if action.ends else "router")
     graph.add_conditional_edges("router", _next, [*actions, REMEMBER])
     graph.add_edge(REMEMBER, END)
@@ -87,7 +67,7 @@ def builder(provide: Provider, *, actions: Registry | None = None, context: Cont
 
 
 async def _next(state: State) -> str:
-    """Async, as the routes of formation are, because LangGraph calls a plain function on another thread."""
+    """Async, as all routes are: LangGraph calls a plain function on another thread."""
     return state["next_action"]
 
 
@@ -106,12 +86,11 @@ def create_thought_cycle(
 ) -> ThoughtCycle:
     """The compiled thought cycle over an open memory and a mind.
 
-    `checkpointer` is what LangGraph's `compile` takes: a saver, None, or True for a subgraph that keeps
-    its own state across its parent's turns. A saver of ours (`open_checkpointer`) is bound to `memory`:
-    what is hidden is not read from it, what is erased leaves it. `single_user` is the user of every run
-    that names none, `language` that of threads whose messages have not shown theirs yet, `time_zone` that of
+    `checkpointer` is that of LangGraph's `compile`: a saver, None, or True for a subgraph that keeps its own
+    state across its parent's turns. A saver of `open_checkpointer` is bound to `memory`: hidden words are
+    redacted on read, erased words are removed. `single_user` is the user of runs that name none (else they
+    fail with NotAllowed), `language` that of threads whose language is not known yet, `time_zone` that of
     users who have set none. Raises InputRefused for an unknown zone.
-    A run without a user fails with NotAllowed.
     """
     check_time_zone(time_zone)
     services = Services(memory, mind, limits or Limits(), single_user, language, clock, time_zone)
@@ -124,6 +103,6 @@ def create_thought_cycle(
 def compile_cycle(
     graph: Builder, checkpointer: BaseCheckpointSaver[str] | bool | None = None
 ) -> ThoughtCycle:
-    """The graph compiled under its name with our own recursion limit (LangGraph's default is far off)."""
+    """The graph compiled under its name with our recursion limit: LangGraph's default is too low."""
     compiled = graph.compile(checkpointer=checkpointer, name=NAME)
     return compiled.with_config(recursion_limit=RECURSION_LIMIT)

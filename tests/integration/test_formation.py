@@ -10,7 +10,7 @@ import pytest
 from support.databases import new_database
 from support.memories import WordEmbedder
 from thoughtcycle.errors import NotAllowed, StorageFailed, StorageLocked
-from thoughtcycle.graph.formation import create_formation
+from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.memory.conversation.loading import HOT
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
@@ -124,7 +124,7 @@ async def test_a_run_that_ended_before_it_merged_is_made_up_for(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (first, second) = await tell(memory, "não gosto de carne de porco", "não gosto de carne")
-    graph = create_formation(memory=memory, mind=RuleMind())
+    graph = compile_formation(Services(memory, RuleMind()))
     await graph.ainvoke({"cycle_id": first.id}, context=Context(user_id="ana"))
 
     async def ended(*args: object, **options: object) -> None:
@@ -210,7 +210,7 @@ async def test_a_mood_that_comes_back_becomes_one_memory(memory: Memory) -> None
 @pytest.mark.spec("BY-5")
 async def test_formation_of_another_users_cycle_does_nothing(memory: Memory) -> None:
     (cycle,) = await tell(memory, "moro em Recife")
-    graph = create_formation(memory=memory, mind=RuleMind())
+    graph = compile_formation(Services(memory, RuleMind()))
     done = await graph.ainvoke({"cycle_id": cycle.id}, context=Context(user_id="bia"))
     assert done["done"] is True and await memory.list("bia") == []
     with pytest.raises(NotAllowed):
@@ -221,7 +221,7 @@ async def test_formation_of_another_users_cycle_does_nothing(memory: Memory) -> 
 
 async def test_of_a_backlog_no_cycle_takes_in_those_that_still_wait(memory: Memory) -> None:
     ids = [cycle.id for cycle in await tell(memory, *(f"Hoje caminhei {n} km no parque" for n in range(6)))]
-    formation = create_formation(memory=memory, mind=RuleMind())
+    formation = compile_formation(Services(memory, RuleMind()))
     await formation.ainvoke({"cycle_id": ids[0]}, context=Context(user_id="ana"))
     known = await memory.conversation_memory("ana", "c")
     assert (known.head, known.total_cycles, known.old_memory) == (ids[0], 1, ())

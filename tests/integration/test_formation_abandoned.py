@@ -13,7 +13,7 @@ import pytest
 from support.beside import Beside
 from support.databases import new_database
 from support.memories import WordEmbedder
-from thoughtcycle.graph.formation import create_formation
+from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.memory.core.worker import Worker
 from thoughtcycle.memory.erasure.service import GRACE
 from thoughtcycle.memory.maintenance.doctor import problems
@@ -122,7 +122,7 @@ async def understood(url: str, act: Act, victim: int) -> tuple[str, dict[str, An
         Memory.open(url, embeddings=WordEmbedder(), clock=lambda: now[0]) as other,
     ):
         cycles = await fill(memory)
-        alone = create_formation(memory=memory, mind=RuleMind())
+        alone = compile_formation(Services(memory, RuleMind()))
         for cycle in cycles[:-1]:
             await alone.ainvoke({"cycle_id": cycle.id}, context=Context(user_id="ana"))
         if not victim:

@@ -11,12 +11,13 @@ import pytest
 from support.databases import new_database
 from support.memories import WordEmbedder
 from thoughtcycle.errors import NotAllowed
-from thoughtcycle.graph.garden import GardenGraph, create_garden
+from thoughtcycle.graph.garden import GardenGraph, compile_garden
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft, MemoryRecord
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.services import Services
 
 JANUARY = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
@@ -47,7 +48,7 @@ async def year(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         url = new_database(request.getfixturevalue("mongodb_url"))
     times = [JANUARY]
     async with Memory.open(url, embeddings=WordEmbedder(), clock=lambda: times[0]) as memory:
-        graph = create_garden(memory=memory, mind=RuleMind(), clock=lambda: times[0])
+        graph = compile_garden(Services(memory, RuleMind(), clock=lambda: times[0]))
 
         class Moved(Year):
             def __setattr__(self, name: str, value: Any) -> None:

@@ -24,7 +24,7 @@ from thoughtcycle.errors import (
 from thoughtcycle.graph.thought_cycle import builder
 from thoughtcycle.mind.model_settings import ModelSettings
 from thoughtcycle.nodes.base.context import Context
-from thoughtcycle.nodes.base.public_errors import hide_internal_errors
+from thoughtcycle.nodes.base.guard import hide_internal_errors
 from thoughtcycle.nodes.base.services import Services, provider_of
 from thoughtcycle.runtime.resources import Resources, hold
 from thoughtcycle.runtime.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 from support.databases import new_database
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab, replies
-from thoughtcycle.graph.formation import create_formation
+from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.memory.model.records import Cycle
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.services import Services
@@ -124,7 +124,7 @@ async def test_a_formation_under_way_is_taken_back_in_its_turn(tmp_path: Path, u
     async with lab(tmp_path, url=url) as talk:
         await talk.say(CASES[0][0])
         cycle = await last(talk)
-        formation = create_formation(memory=talk.memory, mind=talk.mind)
+        formation = compile_formation(Services(talk.memory, talk.mind))
         steps = formation.astream(
             {"cycle_id": cycle.id}, context=Context(user_id="ana"), stream_mode="updates"
         )

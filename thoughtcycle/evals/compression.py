@@ -12,7 +12,7 @@ from thoughtcycle.evals.everyday import NOW
 from thoughtcycle.evals.everyday_labels import HALVES, Labelled
 from thoughtcycle.evals.locomo import Clock, Conversation, load, recorded
 from thoughtcycle.evals.retrieval import fresh_memory
-from thoughtcycle.graph.formation import create_formation
+from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.language.intents import disclosure
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import CRITICAL, ConversationMemory, Cycle, PreservedData
@@ -20,6 +20,7 @@ from thoughtcycle.memory.rules import recent_words
 from thoughtcycle.memory.text import masked
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.nodes.base.services import Services
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 MOST = 1_100
@@ -120,7 +121,7 @@ async def _talked(talk: Conversation, messages: Iterator[str]) -> Compressed:
     found = Compressed(name)
     clock = Clock(talk.sessions[0][0])
     async with fresh_memory(None, clock) as memory:
-        formation = create_formation(memory=memory, mind=RuleMind(), language="en", clock=clock)
+        formation = compile_formation(Services(memory, RuleMind(), language="en", clock=clock))
         recent: list[Cycle] = []
         sheet = await memory.conversation_memory(name, CHAT)
         async for one in _exchanged(memory, talk, messages):

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from thoughtcycle.evals.dialogue_file import Line
 from thoughtcycle.evals.metrics import Metric, mean, share, times
-from thoughtcycle.graph.formation import create_formation
+from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.memory import Memory
@@ -22,6 +22,7 @@ from thoughtcycle.memory.text import fold
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.services import Services
 from thoughtcycle.nodes.base.state import RECALL
 
 
@@ -78,7 +79,7 @@ async def answers(
         url = f"sqlite:///{Path(folder) / 'metrics.db'}"
         async with Memory.open(url, embeddings=embeddings, clock=clock) as memory:
             graph = create_thought_cycle(memory=memory, mind=mind, limits=limits, clock=clock)
-            formation = create_formation(memory=memory, mind=mind, limits=limits, clock=clock)
+            formation = compile_formation(Services(memory, mind, limits or Limits(), clock=clock))
             said: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
             for line in lines:
                 clock.now = line.at
