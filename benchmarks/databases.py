@@ -12,7 +12,7 @@ from benchmarks.machine import table
 from benchmarks.stage import StubEmbeddings
 from support.mongo import mongodb_server, with_database
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import CycleMessage, MemoryDraft, utc_now
+from thoughtcycle.memory.model import CycleMessage, MemoryDraft, utc_now
 
 MEMORIES, TIMES, BATCH = 2_000, 40, 500
 

@@ -12,7 +12,7 @@ from time import perf_counter
 from benchmarks.machine import quantile, table
 from benchmarks.peers import Stub, sentences
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import MemoryDraft, utc_now
+from thoughtcycle.memory.model import MemoryDraft, utc_now
 
 MEMORIES, BATCH, CYCLES, LOADS = 5_000, 500, 1_000, 200
 SIZES = """

@@ -12,7 +12,7 @@ from benchmarks.machine import table
 from support.browser import Site, Tab, chromium, site, tab
 from support.fake_openai import FakeOpenAI
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Kind, MemoryDraft, utc_now
+from thoughtcycle.memory.model import Kind, MemoryDraft, utc_now
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 
 MEMORIES = 10_000

@@ -9,7 +9,7 @@ import pytest
 
 from support.command import refused, run
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import MemoryDraft, utc_now
+from thoughtcycle.memory.model import MemoryDraft, utc_now
 
 SAID = {
     "pt": "Quero economizar R$ 5.000 até junho\nPrefiro reuniões de manhã\nEstou ansiosa com o prazo\n",

@@ -13,8 +13,8 @@ import pytest
 
 from support import command
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import CycleMessage, utc_now
 from thoughtcycle.memory.model.job import new_job
-from thoughtcycle.memory.model.records import CycleMessage, utc_now
 
 PYTHON = [sys.executable, "-c", "from thoughtcycle.cli.main import main; main()"]
 CLEAN = {

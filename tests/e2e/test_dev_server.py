@@ -19,8 +19,8 @@ from support.dev_talk import ASSISTANT, BEGUN, SLOW, Server, Talk, answers, cut,
 from support.dialogue import HEAVY, TALK, TURNS, environment, watch
 from support.fake_openai import FakeOpenAI
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import CycleMessage, MemoryDraft, utc_now
 from thoughtcycle.memory.model.namespace import item_space
-from thoughtcycle.memory.model.records import CycleMessage, MemoryDraft, utc_now
 from thoughtcycle.nodes.base.context import Context
 
 LONGEST = 1_000_000

@@ -15,8 +15,8 @@ from thoughtcycle.budget import count_words
 from thoughtcycle.memory.conversation.loading import dumped
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import Preserved
 from thoughtcycle.memory.model.conversation import ConversationMemory
-from thoughtcycle.memory.model.records import Preserved
 from thoughtcycle.memory.rules.rendering import as_object, as_text
 from thoughtcycle.memory.rules.word_budget import Volume, reply_text
 from thoughtcycle.nodes.base.limits import Limits

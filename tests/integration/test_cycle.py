@@ -14,7 +14,7 @@ from support.fake_openai import FakeOpenAI, Hang, Reply, Status
 from support.graphs import Lab, lab, replies
 from support.memories import pragma
 from thoughtcycle.errors import InputRefused, NotAllowed
-from thoughtcycle.memory.model.records import Cycle
+from thoughtcycle.memory.model import Cycle
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.base.state import State

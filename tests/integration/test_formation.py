@@ -14,8 +14,8 @@ from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.memory.conversation.loading import HOT
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import Cycle
 from thoughtcycle.memory.model.conversation import ConversationMemory
-from thoughtcycle.memory.model.records import Cycle
 from thoughtcycle.memory.unlearning import unlearn
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context

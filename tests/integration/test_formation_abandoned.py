@@ -18,7 +18,7 @@ from thoughtcycle.memory.core.worker import Worker
 from thoughtcycle.memory.erasure.service import GRACE
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Cycle, CycleMessage
+from thoughtcycle.memory.model import Cycle, CycleMessage
 from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context

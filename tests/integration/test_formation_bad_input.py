@@ -16,7 +16,7 @@ from support.graphs import lab
 from support.memories import WordEmbedder
 from thoughtcycle.memory.maintenance.doctor import problems, repair
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Cycle
+from thoughtcycle.memory.model import Cycle
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.services import Services
 from thoughtcycle.runtime.upkeep import FORM, create_worker, enqueue_formation

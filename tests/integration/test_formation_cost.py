@@ -12,7 +12,7 @@ from support.fake_openai import FakeOpenAI, Hang
 from support.graphs import Lab, lab
 from support.memories import WordEmbedder
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Cycle
+from thoughtcycle.memory.model import Cycle
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.base.services import Services

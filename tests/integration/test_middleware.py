@@ -24,7 +24,7 @@ from thoughtcycle.integrations.caller import Setup
 from thoughtcycle.integrations.loop_bridge import MemoryHandle, in_background, run_blocking
 from thoughtcycle.integrations.middleware import ThoughtCycleMiddleware, new_user_messages
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Cycle, MemoryDraft
+from thoughtcycle.memory.model import Cycle, MemoryDraft
 from thoughtcycle.mind.lexical import LexicalEmbeddings
 from thoughtcycle.mind.model_settings import ModelSettings
 from thoughtcycle.mind.rules import RuleMind

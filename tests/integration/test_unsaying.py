@@ -9,7 +9,7 @@ from support.databases import new_database
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab, replies
 from thoughtcycle.graph.formation import compile_formation
-from thoughtcycle.memory.model.records import Cycle
+from thoughtcycle.memory.model import Cycle
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.services import Services
 from thoughtcycle.runtime.upkeep import create_worker

@@ -19,7 +19,7 @@ from support.graphs import Lab, lab
 from support.year import BEGIN, CHATS, CITIES, IN_PERSON, MONTH, MONTHS, Line, month
 from thoughtcycle.budget import estimate_tokens
 from thoughtcycle.memory.maintenance.doctor import problems
-from thoughtcycle.memory.model.records import PreservedData
+from thoughtcycle.memory.model import PreservedData
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.limits import Limits

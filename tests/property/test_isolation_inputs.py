@@ -10,8 +10,8 @@ from support.databases import new_database
 from support.memories import START
 from support.properties import SPEECH, USERS, QuickEmbedder
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import CycleMessage, MemoryDraft, Source
 from thoughtcycle.memory.model.ids import NAMESPACE, named_id
-from thoughtcycle.memory.model.records import CycleMessage, MemoryDraft, Source
 from thoughtcycle.memory.text.analyzer import identity
 
 names = st.lists(st.text(alphabet="a\x1e\x1f01", max_size=4), min_size=1, max_size=4)

@@ -19,7 +19,7 @@ from support.sheets import taken_in
 from thoughtcycle.errors import ThoughtcycleError
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import MemoryDraft, MemoryHit, MemoryRecord, MessageHit, Status
+from thoughtcycle.memory.model import MemoryDraft, MemoryHit, MemoryRecord, MessageHit, Status
 from thoughtcycle.memory.redaction.fingerprint import is_sign
 from thoughtcycle.memory.text.analyzer import stop_words
 from thoughtcycle.memory.text.spans import HIDDEN, key, tokens

@@ -8,7 +8,7 @@ import pytest
 from support.attached import refused
 from support.memories import START
 from thoughtcycle.errors import NotAllowed
-from thoughtcycle.memory.model.records import ChannelLink
+from thoughtcycle.memory.model import ChannelLink
 from thoughtcycle.memory.storage import Storage
 
 LATER = START + timedelta(minutes=10)

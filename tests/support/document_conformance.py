@@ -8,9 +8,9 @@ import pytest
 from support.memories import START, said
 from support.storage_conformance import close, cycle
 from thoughtcycle.errors import NotAllowed
+from thoughtcycle.memory.model import Cycle, MessageVector, Variant
 from thoughtcycle.memory.model.conversation import UserSettings
 from thoughtcycle.memory.model.judgement import Judgement, LayerMark
-from thoughtcycle.memory.model.records import Cycle, MessageVector, Variant
 from thoughtcycle.memory.storage import DocumentName, Storage, StoredDocument
 
 PROFILE: DocumentName = ("profile", "")

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from thoughtcycle.memory.model import Cycle, CycleMessage, Variant
 from thoughtcycle.memory.model.judgement import CriticalDatum, Judgement, PreservedData
-from thoughtcycle.memory.model.records import Cycle, CycleMessage, Variant
 
 BEGIN = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)
 

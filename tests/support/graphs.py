@@ -16,7 +16,7 @@ from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.memory.core.worker import Kind, Worker
 from thoughtcycle.memory.erasure.service import GRACE
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import utc_now
+from thoughtcycle.memory.model import utc_now
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind

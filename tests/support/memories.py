@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import CycleMessage, MemoryRecord, Step, Vector
+from thoughtcycle.memory.model import CycleMessage, MemoryRecord, Step, Vector
 from thoughtcycle.memory.storage import Entry, Feed
 from thoughtcycle.memory.storage.serialization import blocks_of, entry_of, to_document
 from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage

@@ -5,6 +5,7 @@ from dataclasses import replace
 from support.memories import START, said
 from thoughtcycle.memory.conversation.loading import HOT, conversation_of, dumped
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import Cycle, MemoryDraft, MemoryRecord, Source
 from thoughtcycle.memory.model.conversation import (
     ConversationMemory,
     LedgerEntry,
@@ -21,7 +22,6 @@ from thoughtcycle.memory.model.judgement import (
     Preserved,
     PreservedData,
 )
-from thoughtcycle.memory.model.records import Cycle, MemoryDraft, MemoryRecord, Source
 from thoughtcycle.memory.storage import StoredDocument
 
 DOG = "Minha cachorra se chama Luna e custa R$ 350 por mês"

@@ -7,18 +7,18 @@ from datetime import timedelta
 import pytest
 
 from support.memories import START, record, said, step, vector
-from thoughtcycle.memory.model.job import claimed, failed, new_job
-from thoughtcycle.memory.model.records import (
+from thoughtcycle.memory.model import (
     Access,
     Conversation,
     Cycle,
     MemoryRecord,
     MessageVector,
     Source,
+    Tombstone,
     Variant,
     Vector,
 )
-from thoughtcycle.memory.model.tombstone import Tombstone
+from thoughtcycle.memory.model.job import new_job
 from thoughtcycle.memory.storage import Conflict, ExistingRecords, Lookup, Storage, Write
 from thoughtcycle.memory.storage.serialization import identity_of
 
@@ -567,7 +567,7 @@ class StorageConformance:
             True,
             False,
         ]
-        mine = claimed(job, START, timedelta(minutes=1))
+        mine = job.claimed(START, timedelta(minutes=1))
         assert [await storage.jobs.change(job, mine), await storage.jobs.change(job, mine)] == [True, False]
         assert (
             await storage.jobs.listing(["ana"], ["running"])
@@ -593,8 +593,8 @@ class StorageConformance:
                 ("mul", "3", "ana", 0),
             )
         )
-        left = claimed(new_job("sum", "4", user="ana", due=START), START - 2 * minute, minute)
-        dead = failed(left.model_copy(update={"id": "dead", "attempts": 99}), "boom", START, None)
+        left = new_job("sum", "4", user="ana", due=START).claimed(START - 2 * minute, minute)
+        dead = left.model_copy(update={"id": "dead", "attempts": 99}).failed("boom", START, None)
         for job in (late, soon, other, left, dead):
             assert await storage.jobs.put(job)
         assert await storage.jobs.free(START, ["sum"], limit=9) == [left, soon]

@@ -8,7 +8,7 @@ import pytest
 from support.memories import START, record
 from support.storage_conformance import change, close, cycle, new
 from thoughtcycle.errors import NotAllowed
-from thoughtcycle.memory.model.records import STATUSES, Conversation, Cycle
+from thoughtcycle.memory.model import STATUSES, Conversation, Cycle
 from thoughtcycle.memory.storage import Storage
 
 

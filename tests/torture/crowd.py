@@ -11,7 +11,7 @@ from support.properties import QuickEmbedder
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import MemoryDraft, Status, utc_now
+from thoughtcycle.memory.model import MemoryDraft, Status, utc_now
 from torture.children import Child, Tell, done
 from torture.imports import TOLD, export
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import MemoryDraft, utc_now
+from thoughtcycle.memory.model import MemoryDraft, utc_now
 
 TOLD = 3
 """Of each file's contents so many were also said, in a chat of the file's own."""

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from support.properties import QuickEmbedder
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import MemoryDraft, MemoryRecord, Status, utc_now
+from thoughtcycle.memory.model import MemoryDraft, MemoryRecord, Status, utc_now
 from torture.children import Child, Tell, done
 from torture.imports import export
 

@@ -17,7 +17,7 @@ from support.properties import QuickEmbedder
 from thoughtcycle.errors import StorageFailed
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Cycle, CycleMessage, MemoryDraft, MemoryRecord, Source, utc_now
+from thoughtcycle.memory.model import Cycle, CycleMessage, MemoryDraft, MemoryRecord, Source, utc_now
 from torture.children import Child, Tell, done
 
 USERS = ("ana", "bia")

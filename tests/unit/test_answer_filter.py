@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.graphs import lab
-from thoughtcycle.memory.model.records import Recalled
+from thoughtcycle.memory.model import Recalled
 from thoughtcycle.nodes.actions.answer_filter import answering_memories
 from thoughtcycle.prompts.loader import Language
 

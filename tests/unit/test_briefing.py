@@ -13,9 +13,9 @@ from support.memories import record
 from thoughtcycle.budget import CHARACTERS_PER_TOKEN
 from thoughtcycle.memory.briefing.builder import RECIPES, briefed
 from thoughtcycle.memory.briefing.sections import Material
+from thoughtcycle.memory.model import Cycle, CycleMessage, MemoryHit, MessageHit
 from thoughtcycle.memory.model.conversation import ConversationMemory, OldCycle, Period, Profile, ProfileEntry
 from thoughtcycle.memory.model.judgement import Judgement, Mood
-from thoughtcycle.memory.model.records import Cycle, CycleMessage, MemoryHit, MessageHit
 from thoughtcycle.memory.search.passive_recall import Recollection
 from thoughtcycle.memory.text.similarity import Told
 from thoughtcycle.prompts.loader import LANGUAGES

@@ -5,8 +5,8 @@ import pytest
 from support.exchanges import at, exchange, judged
 from thoughtcycle.language.facts.critical import critical_in, preserved_in
 from thoughtcycle.language.facts.summaries import shorten
+from thoughtcycle.memory.model import Cycle
 from thoughtcycle.memory.model.conversation import ConversationMemory
-from thoughtcycle.memory.model.records import Cycle
 from thoughtcycle.memory.rules.compression import Shorten, finished, next_step, rolled_up, shortened
 from thoughtcycle.memory.rules.rendering import as_text
 from thoughtcycle.memory.rules.window import aged, missing

@@ -9,9 +9,9 @@ from support.exchanges import at, exchange, judged
 from support.sheets import read, stored
 from thoughtcycle.budget import count_words, first_words
 from thoughtcycle.memory.conversation.loading import DocumentBroken, recounted
+from thoughtcycle.memory.model import Cycle
 from thoughtcycle.memory.model.conversation import ConversationMemory, Period
 from thoughtcycle.memory.model.judgement import CriticalDatum, CriticalKind, Preserved, PreservedData
-from thoughtcycle.memory.model.records import Cycle
 from thoughtcycle.memory.rules.compression import RollUp, Shorten, finished, next_step, rolled_up, shortened
 from thoughtcycle.memory.rules.preserved_data import figures, guarded, merged
 from thoughtcycle.memory.rules.window import aged, missing, since_head, with_working, working_due

@@ -23,9 +23,9 @@ from thoughtcycle.evals.retrieval_page import page
 from thoughtcycle.evals.retrieval_scores import QuestionResult, recall, reciprocal_rank, score, scores
 from thoughtcycle.memory.briefing.builder import briefed
 from thoughtcycle.memory.briefing.sections import Material
+from thoughtcycle.memory.model import MemoryHit, Source
 from thoughtcycle.memory.model.conversation import ConversationMemory, LedgerEntry
 from thoughtcycle.memory.model.judgement import CriticalDatum, Preserved, PreservedData
-from thoughtcycle.memory.model.records import MemoryHit, Source
 from thoughtcycle.memory.search.passive_recall import Recollection
 from thoughtcycle.prompts.loader import LANGUAGES
 

@@ -10,8 +10,8 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import Field
 
+from thoughtcycle.memory.model import MemoryRecord, Recalled
 from thoughtcycle.memory.model.judgement import Judgement
-from thoughtcycle.memory.model.records import MemoryRecord, Recalled
 from thoughtcycle.mind.llm import LLMMind
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.formation.exchange import Exchange

@@ -27,20 +27,20 @@ def test_equal_work_has_equal_ids() -> None:
     ("attempts", "seconds"), [(1, 2), (2, 4), (3, 8), (5, 32), (9, 512), (10, 600), (1_000, 600)]
 )
 def test_each_failure_waits_twice_as_long_up_to_a_limit(attempts: int, seconds: int) -> None:
-    assert jobs.delay(attempts) == timedelta(seconds=seconds)
+    assert jobs.backoff(attempts) == timedelta(seconds=seconds)
 
 
 def test_a_claim_is_a_lease_and_counts_as_a_try() -> None:
-    claimed = jobs.claimed(job(), START, MINUTE)
+    claimed = job().claimed(START, MINUTE)
     assert (claimed.state, claimed.attempts, claimed.free) == ("running", 1, START + MINUTE)
     assert claimed.revision == 1
-    later = jobs.extended(claimed, START + HOUR, MINUTE)
+    later = claimed.extended(START + HOUR, MINUTE)
     assert (later.attempts, later.free) == (1, START + HOUR + MINUTE)
 
 
 def test_workers_that_die_over_a_job_make_it_a_dead_letter() -> None:
     poison = job(attempts=jobs.ATTEMPTS, state="running", lease=START)
-    dead = jobs.claimed(poison, START, MINUTE)
+    dead = poison.claimed(START, MINUTE)
     assert (dead.state, dead.free, dead.error) == ("dead", None, "worker_lost")
 
 
@@ -57,19 +57,19 @@ def test_workers_that_die_over_a_job_make_it_a_dead_letter() -> None:
 def test_a_failure_is_tried_again_later_until_it_is_enough(
     attempts: int, every: timedelta | None, state: str, due: timedelta, left: int
 ) -> None:
-    after = jobs.failed(job(attempts=attempts, state="running"), "boom", START, every)
+    after = job(attempts=attempts, state="running").failed("boom", START, every)
     assert (after.state, after.due, after.attempts, after.error) == (state, START + due, left, "boom")
 
 
 def test_what_is_done_is_gone_unless_it_is_periodic() -> None:
-    assert jobs.finished(job(), START, None) is None
-    again = jobs.finished(job(attempts=3, error="boom"), START, HOUR)
+    assert job().finished(START, None) is None
+    again = job(attempts=3, error="boom").finished(START, HOUR)
     assert again is not None
     assert (again.state, again.due, again.attempts, again.error) == ("waiting", START + HOUR, 0, None)
 
 
 def test_stopping_gives_back_the_try_and_a_retry_starts_anew() -> None:
-    back = jobs.released(job(attempts=2, state="running", lease=START), START)
+    back = job(attempts=2, state="running", lease=START).released(START)
     assert (back.state, back.attempts, back.free) == ("waiting", 1, START)
-    again = jobs.retried(job(attempts=6, state="dead", error="boom"), START + HOUR)
+    again = job(attempts=6, state="dead", error="boom").retried(START + HOUR)
     assert (again.state, again.attempts, again.free, again.error) == ("waiting", 0, START + HOUR, "boom")

@@ -9,7 +9,7 @@ from thoughtcycle.language.facts import Fact
 from thoughtcycle.language.facts.extraction import MemoryKind
 from thoughtcycle.language.intents.understanding import understand
 from thoughtcycle.language.parse import message_contexts, topic_bindings
-from thoughtcycle.memory.model.records import Kind, MemoryDraft, Source
+from thoughtcycle.memory.model import Kind, MemoryDraft, Source
 
 NOW = datetime(2026, 11, 21, 10, 0)
 Language = Literal["pt", "en"]

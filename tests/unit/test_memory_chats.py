@@ -10,7 +10,7 @@ from support.memories import START, said, step
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.chats.service import emptied_cycle, found_chat, is_empty
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Conversation, Cycle, MemoryDraft, Source
+from thoughtcycle.memory.model import Conversation, Cycle, MemoryDraft, Source
 from thoughtcycle.memory.transfer.import_own import Imported
 
 __all__ = ["memory"]

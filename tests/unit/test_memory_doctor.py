@@ -6,9 +6,9 @@ import pytest
 
 from support.engines import memory
 from support.memories import said, step
-from thoughtcycle.memory.maintenance.doctor import REPAIRABLE, Flaw, of_journal, of_transcript
+from thoughtcycle.memory.maintenance.doctor import REPAIRABLE, IntegrityIssue, of_journal, of_transcript
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Conversation, MemoryDraft, Source, utc_now
+from thoughtcycle.memory.model import Conversation, MemoryDraft, Source, utc_now
 from thoughtcycle.memory.storage import CycleState
 from thoughtcycle.memory.storage.mongo.storage import MongoStorage
 from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
@@ -175,7 +175,7 @@ def test_chats_and_cycles(tip, states, expected):  # type: ignore[no-untyped-def
 
 def test_every_flaw_has_a_line() -> None:
     assert texts("en", "doctor").sections.keys() >= REPAIRABLE
-    assert "'x'" in Flaw("key_twice", {"key": "'x'"}).text("pt")
+    assert "'x'" in IntegrityIssue("key_twice", {"key": "'x'"}).text("pt")
 
 
 async def test_stats_count_only_one_s_own(memory: Memory) -> None:

@@ -14,8 +14,7 @@ from support.memories import Clock, WordEmbedder, said, step
 from thoughtcycle.errors import InputRefused, NotAllowed, StorageFailed, StorageLocked
 from thoughtcycle.memory.erasure.service import LOOKS, Receipt
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Cycle, MemoryDraft, MemoryRecord, Source
-from thoughtcycle.memory.model.tombstone import Tombstone
+from thoughtcycle.memory.model import Cycle, MemoryDraft, MemoryRecord, Source, Tombstone
 from thoughtcycle.memory.redaction import fingerprint as erasure
 from thoughtcycle.memory.redaction.redactor import Mask
 from thoughtcycle.memory.text.analyzer import digest

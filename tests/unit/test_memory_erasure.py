@@ -6,7 +6,7 @@ import pytest
 
 from support.memories import START, record, said
 from thoughtcycle.memory.erasure.scope import Estate
-from thoughtcycle.memory.model.records import Cycle, JournalEntry, MemoryRecord, Source, Step, Variant
+from thoughtcycle.memory.model import Cycle, JournalEntry, MemoryRecord, Source, Step, Variant
 from thoughtcycle.memory.redaction.fingerprint import Spared, trace
 from thoughtcycle.memory.redaction.redactor import Mask
 from thoughtcycle.memory.redaction.redactors import ERASING

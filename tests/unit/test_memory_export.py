@@ -8,7 +8,7 @@ import pytest
 from support.engines import memory
 from support.memories import said, step
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Cycle, MemoryDraft, Source
+from thoughtcycle.memory.model import Cycle, MemoryDraft, Source
 from thoughtcycle.memory.text.analyzer import digest
 from thoughtcycle.memory.transfer import export as exporting
 from thoughtcycle.memory.transfer.format import in_order, to_change, to_chat, to_cycle, to_memory

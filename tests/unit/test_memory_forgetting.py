@@ -14,7 +14,7 @@ from support.storage_conformance import new
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Cycle, MemoryDraft, Source, utc_now
+from thoughtcycle.memory.model import Cycle, MemoryDraft, Source, utc_now
 from thoughtcycle.memory.storage.epochs import Epochs
 from thoughtcycle.memory.storage.mongo import memory_commit
 from thoughtcycle.memory.storage.mongo import schema as mongo_schema

@@ -13,7 +13,7 @@ from support.memories import Clock, WordEmbedder, said, step
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Cycle, MemoryDraft, Source
+from thoughtcycle.memory.model import Cycle, MemoryDraft, Source
 from thoughtcycle.memory.transfer import import_own as reimport
 from thoughtcycle.memory.transfer.import_file import kind_of
 from thoughtcycle.memory.transfer.import_own import Imported, distinct

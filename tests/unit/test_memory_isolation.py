@@ -9,7 +9,7 @@ from support.engines import memory
 from support.memories import WordEmbedder, said, step
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import MemoryDraft, MemoryHit, Source
+from thoughtcycle.memory.model import MemoryDraft, MemoryHit, Source
 
 __all__ = ["memory"]
 

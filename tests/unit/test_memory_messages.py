@@ -14,7 +14,7 @@ from support.memories import START, WordEmbedder, said
 from thoughtcycle.errors import ModelFailed, NotAllowed
 from thoughtcycle.memory.index.message_index import MessageIndex
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import (
+from thoughtcycle.memory.model import (
     Cycle,
     MemoryDraft,
     MemoryHit,

@@ -8,7 +8,7 @@ from support.engines import memory
 from support.memories import START, record, said
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import Cycle, JournalEntry, MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.model import Cycle, JournalEntry, MemoryDraft, MemoryRecord, Source
 from thoughtcycle.memory.search.explain import AROUND, LONGEST, around, provenance
 
 __all__ = ["memory"]

@@ -11,7 +11,7 @@ from thoughtcycle.memory.maintenance import reembed as reembedding
 from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.maintenance.reembed import Outdated, Reembedded
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import MemoryDraft, MemoryHit
+from thoughtcycle.memory.model import MemoryDraft, MemoryHit
 
 EVERY = ("active", "archived", "superseded", "hidden")
 

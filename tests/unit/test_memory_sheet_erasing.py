@@ -7,9 +7,9 @@ from support.memories import START
 from support.sheets import DOG, PLAN, dog, judgement, profile, sheet, talk
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import Cycle, MemoryDraft, MemoryRecord, Source
 from thoughtcycle.memory.model.conversation import ConversationMemory, LedgerEntry, Profile, ProfileEntry
 from thoughtcycle.memory.model.judgement import Mood, PreservedData
-from thoughtcycle.memory.model.records import Cycle, MemoryDraft, MemoryRecord, Source
 from thoughtcycle.memory.storage import Conflict
 
 WORDS = ["Luna", "350"]

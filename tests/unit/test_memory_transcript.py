@@ -9,8 +9,8 @@ from support.engines import memory
 from support.memories import START, said, step
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import Cycle, MemoryDraft, Source
 from thoughtcycle.memory.model.conversation import Profile
-from thoughtcycle.memory.model.records import Cycle, MemoryDraft, Source
 from thoughtcycle.memory.rules.layer_rules import Preference
 from thoughtcycle.memory.rules.profile import observed
 

@@ -3,7 +3,7 @@
 import pytest
 
 from support.memories import START, said
-from thoughtcycle.memory.model.records import Cycle
+from thoughtcycle.memory.model import Cycle
 from thoughtcycle.memory.redaction.chat_words import verbatim
 from thoughtcycle.memory.text.spans import HIDDEN
 

@@ -6,7 +6,7 @@ import pytest
 
 from support.minds import NOON, question, view
 from thoughtcycle.budget import clip_for_prompt, estimate_tokens
-from thoughtcycle.memory.model.records import Utterance
+from thoughtcycle.memory.model import Utterance
 from thoughtcycle.mind import prompting
 from thoughtcycle.mind.base import ActionCard, Question, View
 from thoughtcycle.mind.prompting import ask_prompt, reply_prompt, standard_values

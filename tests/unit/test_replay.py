@@ -9,7 +9,7 @@ import pytest
 from support.engines import memory
 from support.memories import said
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model.records import CycleMessage, MemoryDraft, MemoryRecord, Source, Status, Step
+from thoughtcycle.memory.model import CycleMessage, MemoryDraft, MemoryRecord, Source, Status, Step
 from thoughtcycle.memory.offline.intents import Append, CloseCycle, Intent, OpenCycle
 from thoughtcycle.memory.offline.replay import Replay
 from thoughtcycle.memory.text.spans import HIDDEN

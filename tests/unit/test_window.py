@@ -5,7 +5,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from support.memories import START, record
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.memory.model.records import Source, Utterance
+from thoughtcycle.memory.model import Source, Utterance
 from thoughtcycle.memory.redaction.fingerprint import trace
 from thoughtcycle.memory.redaction.redactor import Mask
 from thoughtcycle.memory.text.spans import HIDDEN

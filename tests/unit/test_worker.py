@@ -14,8 +14,8 @@ from thoughtcycle.memory.core import worker as worker_module
 from thoughtcycle.memory.core.job_queue import Queue
 from thoughtcycle.memory.core.worker import Kind, Worker
 from thoughtcycle.memory.model import job as jobs
+from thoughtcycle.memory.model import utc_now
 from thoughtcycle.memory.model.job import EVERYBODY, LEASE, Job, new_job
-from thoughtcycle.memory.model.records import utc_now
 from thoughtcycle.memory.storage import Storage, open_storage
 
 
@@ -179,7 +179,7 @@ async def test_who_lost_its_job_stops_working_on_it(storage: Storage, leap: Leap
 
     async def run(job: Job) -> None:
         (stored,) = await queue.listing(["ana"])
-        await storage.jobs.change(stored, jobs.claimed(stored, leap.at(), timedelta(hours=1)))
+        await storage.jobs.change(stored, stored.claimed(leap.at(), timedelta(hours=1)))
         leap(LEASE.total_seconds() / 2)
         try:
             await asyncio.Event().wait()

@@ -8,12 +8,6 @@ from thoughtcycle.memory.model import (
     LEASE,
     Job,
     JobState,
-    claimed,
-    extended,
-    failed,
-    finished,
-    released,
-    retried,
 )
 from thoughtcycle.memory.storage import Jobs
 
@@ -56,26 +50,26 @@ class Queue:
         """
         while free := await self._jobs.free(self.clock(), kinds, limit=_LOOK_AT):
             for job in free:
-                mine = claimed(job, self.clock(), self.lease)
+                mine = job.claimed(self.clock(), self.lease)
                 if await self._jobs.change(job, mine) and mine.state == "running":
                     return mine
         return None
 
     async def extend(self, job: Job) -> Job | None:
         """The job with a new lease; None when it is no longer the caller's."""
-        return await self._changed(job, extended(job, self.clock(), self.lease))
+        return await self._changed(job, job.extended(self.clock(), self.lease))
 
     async def release(self, job: Job) -> bool:
         """Gives a claimed job back, due at once; False when it was no longer the caller's."""
-        return await self._jobs.change(job, released(job, self.clock()))
+        return await self._jobs.change(job, job.released(self.clock()))
 
     async def finish(self, job: Job, every: timedelta | None = None) -> bool:
         """Removes a job that is done, or sets its next time; False when it was no longer the caller's."""
-        return await self._jobs.change(job, finished(job, self.clock(), every))
+        return await self._jobs.change(job, job.finished(self.clock(), every))
 
     async def fail(self, job: Job, code: str, every: timedelta | None = None) -> Job | None:
         """The job as it is after a failed try: later, or dead; None when it was no longer the caller's."""
-        return await self._changed(job, failed(job, code, self.clock(), every))
+        return await self._changed(job, job.failed(code, self.clock(), every))
 
     async def listing(self, users: Collection[str], states: Collection[JobState] = STATES) -> list[Job]:
         """Jobs of these users in these states, the earliest due first."""
@@ -85,7 +79,7 @@ class Queue:
         """A dead letter, due now; None when it is none any more."""
         if job.state != "dead":
             return None
-        again = await self._changed(job, retried(job, self.clock()))
+        again = await self._changed(job, job.retried(self.clock()))
         self.news.set()
         return again
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from thoughtcycle.errors import StorageFailed, ThoughtcycleError
 from thoughtcycle.memory.core.job_queue import Queue
-from thoughtcycle.memory.model import EVERYBODY, Job, delay, new_job
+from thoughtcycle.memory.model import EVERYBODY, Job, backoff, new_job
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class Worker:
                     failures += 1
                     log.warning("no jobs can be claimed: %s", failure.code)
                 _heed()
-                await self._pause(self._idle if not failures else delay(failures).total_seconds())
+                await self._pause(self._idle if not failures else backoff(failures).total_seconds())
         finally:
             await self._stop()
 

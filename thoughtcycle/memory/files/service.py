@@ -15,7 +15,6 @@ from thoughtcycle.memory.model import (
     file_of,
     key_of,
     pieces,
-    plain,
 )
 from thoughtcycle.memory.records import Records
 from thoughtcycle.memory.versioning import search_keys
@@ -70,7 +69,7 @@ class Files:
             content = content.model_copy(update={"caption": known[0].content.get("caption", "")})
         draft = MemoryDraft(
             type=attachment.kind,
-            content=plain(content),
+            content=content.model_dump(exclude_none=True),
             key=key_of(content.sha256),
             bindings=tuple(dict.fromkeys(pieces(attachment.text))),
             said=said,

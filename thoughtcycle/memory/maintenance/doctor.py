@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from thoughtcycle.memory.maintenance.document_checkup import OF_SHEETS, mend_sheets, sheet_flaws
+from thoughtcycle.memory.maintenance.document_checkup import DOCUMENT_ISSUES, mend_sheets, sheet_flaws
 from thoughtcycle.memory.maintenance.file_checkup import file_flaws
 from thoughtcycle.memory.model import REPAIRABLE as REPAIRABLE
 from thoughtcycle.memory.model import STATUSES, Conversation, MemoryRecord, file_of, utc_now
-from thoughtcycle.memory.model import Flaw as Flaw
+from thoughtcycle.memory.model import IntegrityIssue as IntegrityIssue
 from thoughtcycle.memory.storage import CycleState, Storage
 
 _PAGE = 500
@@ -39,7 +39,7 @@ async def problems(storage: Storage, user: str) -> list[str]:
     return [flaw.text() for flaw in await flaws(storage, user)]
 
 
-async def flaws(storage: Storage, user: str) -> list[Flaw]:
+async def flaws(storage: Storage, user: str) -> list[IntegrityIssue]:
     """What is wrong with a user's data.
 
     Documents and vectors name each other (TC-15), journal numbers have no gap, every document carries the
@@ -82,12 +82,12 @@ async def repair(storage: Storage, user: str) -> None:
                 id, at = str(flaw.values["chat"]), utc_now()
                 chat = chats.get(id) or Conversation(id=id, user=user, created=at, updated=at)
                 await storage.chats.adopt(chat.model_copy(update={"tip": last_closed(states, id)}))
-    if codes & OF_SHEETS:
+    if codes & DOCUMENT_ISSUES:
         chats = {chat.id: chat async for chat in _chats(storage, user)}
         await mend_sheets(storage, user, chats, await storage.health.cycle_states(user))
 
 
-async def _of_memories(storage: Storage, space: str) -> AsyncIterator[Flaw]:
+async def _of_memories(storage: Storage, space: str) -> AsyncIterator[IntegrityIssue]:
     seen, after = _Seen(), 0
     while records := await storage.memories.listing(space, STATUSES, after=after, limit=_PAGE):
         vectors = await storage.memories.vectors(space, [record.id for record in records])
@@ -96,16 +96,16 @@ async def _of_memories(storage: Storage, space: str) -> AsyncIterator[Flaw]:
             seen.add(record)
             for id in record.vector_ids:
                 if (record.id, id) not in present:
-                    yield Flaw("vector_missing", {"memory": record.id, "vector": id})
+                    yield IntegrityIssue("vector_missing", {"memory": record.id, "vector": id})
         after = records[-1].revision
     for id in await storage.health.stray_vectors(space):
-        yield Flaw("vector_stray", {"vector": id})
+        yield IntegrityIssue("vector_stray", {"vector": id})
     last: dict[str, int] = {}
     number, known = 0, not await storage.users.epoch(space)
     while entries := await storage.memories.journal(space, after=number, limit=_PAGE):
         for entry in entries:
             if known and entry.number != number + 1:
-                yield Flaw("journal_gap", {"before": entry.number, "after": number})
+                yield IntegrityIssue("journal_gap", {"before": entry.number, "after": number})
             number, known = entry.number, True
             last[entry.memory] = number
     for flaw in of_journal(seen.revisions, last, seen.currents, seen.keys):
@@ -119,33 +119,35 @@ def of_journal(
     last: Mapping[str, int],
     currents: Mapping[str, str],
     keys: Mapping[str, int],
-) -> Iterator[Flaw]:
+) -> Iterator[IntegrityIssue]:
     """What does not fit between documents (`revisions`, `currents`, `keys`) and their `last` rows."""
     for id, revision in revisions.items():
         if last.get(id) != revision:
-            yield Flaw("revision", {"memory": id, "revision": revision, "journal": last.get(id)})
+            yield IntegrityIssue("revision", {"memory": id, "revision": revision, "journal": last.get(id)})
     for id in sorted(last.keys() - revisions.keys()):
-        yield Flaw("memory_missing", {"memory": id})
+        yield IntegrityIssue("memory_missing", {"memory": id})
     for id, current in currents.items():
         if current not in revisions:
-            yield Flaw("version_lost", {"memory": id, "current": current})
+            yield IntegrityIssue("version_lost", {"memory": id, "current": current})
     for key, number in keys.items():
         if number > 1:
-            yield Flaw("key_twice", {"key": key})
+            yield IntegrityIssue("key_twice", {"key": key})
 
 
-def of_transcript(chats: Mapping[str, Conversation], states: Iterable[CycleState]) -> Iterator[Flaw]:
+def of_transcript(
+    chats: Mapping[str, Conversation], states: Iterable[CycleState]
+) -> Iterator[IntegrityIssue]:
     """What does not fit between a user's chats and cycles."""
     states = list(states)
     places = {state.id: state.chat for state in states}
     for chat in chats.values():
         if chat.tip is not None and places.get(chat.tip) != chat.id:
-            yield Flaw("tip_missing", {"chat": chat.id, "cycle": chat.tip})
+            yield IntegrityIssue("tip_missing", {"chat": chat.id, "cycle": chat.tip})
     for id in dict.fromkeys(state.chat for state in states):
         if id not in chats:
-            yield Flaw("chat_missing", {"chat": id})
+            yield IntegrityIssue("chat_missing", {"chat": id})
     for id in wrongly_numbered(states):
-        yield Flaw("cycle_number", {"cycle": id})
+        yield IntegrityIssue("cycle_number", {"cycle": id})
 
 
 def wrongly_numbered(states: Iterable[CycleState]) -> list[str]:

@@ -13,13 +13,13 @@ from thoughtcycle.memory.conversation import (
     without_cycles,
 )
 from thoughtcycle.memory.erasure import rebuild
-from thoughtcycle.memory.model import OF_SHEETS as OF_SHEETS
-from thoughtcycle.memory.model import ConversationMemory, Flaw, Profile, utc_now
+from thoughtcycle.memory.model import DOCUMENT_ISSUES as DOCUMENT_ISSUES
+from thoughtcycle.memory.model import ConversationMemory, IntegrityIssue, Profile, utc_now
 from thoughtcycle.memory.storage import CycleState, DocumentKind, DocumentName, Storage, StoredDocument
 
 _PAGE = 200
 
-Found = tuple[StoredDocument | None, Flaw]
+Found = tuple[StoredDocument | None, IntegrityIssue]
 """What is wrong with a document; None: with the settings."""
 
 
@@ -37,13 +37,13 @@ async def sheet_flaws(
     try:
         settings_of(await storage.documents.settings(user), user)
     except DocumentBroken as broken:
-        found.append((None, Flaw("sheet_broken", {"sheet": "settings", "cause": broken.cause})))
+        found.append((None, IntegrityIssue("sheet_broken", {"sheet": "settings", "cause": broken.cause})))
     return found
 
 
 def of_document(
     stored: StoredDocument, chats: Collection[str], states: Sequence[CycleState]
-) -> Iterator[Flaw]:
+) -> Iterator[IntegrityIssue]:
     """What is wrong with one.
 
     It can be read and is its owner's, the chat is there, and so are the cycles that it names, of that chat;
@@ -51,19 +51,19 @@ def of_document(
     """
     name = {"sheet": f"{stored.kind} {stored.id!r}" if stored.id else stored.kind}
     if stored.kind == "conversation" and stored.id not in chats:
-        yield Flaw("sheet_lost", name)
+        yield IntegrityIssue("sheet_lost", name)
         return
     try:
         record = as_stored(stored)
     except DocumentBroken as broken:
-        yield Flaw("sheet_broken", {**name, "cause": broken.cause})
+        yield IntegrityIssue("sheet_broken", {**name, "cause": broken.cause})
         return
     if missing := cycles_of(record) - _known(stored, states):
-        yield Flaw("sheet_cycle", {**name, "cycle": min(missing)})
+        yield IntegrityIssue("sheet_cycle", {**name, "cycle": min(missing)})
     if record.revision != stored.revision:
-        yield Flaw("sheet_revision", {**name, "told": record.revision, "revision": stored.revision})
+        yield IntegrityIssue("sheet_revision", {**name, "told": record.revision, "revision": stored.revision})
     if isinstance(record, ConversationMemory) and recounted(record) != record:
-        yield Flaw("sheet_counts", name)
+        yield IntegrityIssue("sheet_counts", name)
 
 
 def _known(stored: StoredDocument, states: Sequence[CycleState]) -> set[str]:

@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 
-from thoughtcycle.memory.model import Flaw
+from thoughtcycle.memory.model import IntegrityIssue
 from thoughtcycle.memory.storage import Storage
 
 
-async def file_flaws(storage: Storage, user: str, named: Mapping[str, str]) -> AsyncIterator[Flaw]:
+async def file_flaws(storage: Storage, user: str, named: Mapping[str, str]) -> AsyncIterator[IntegrityIssue]:
     """What is wrong with the user's files; `named`: hash → a memory, not erased, that names it.
 
     Reads every file: its bytes must have the hash under which they are kept.
@@ -15,11 +15,11 @@ async def file_flaws(storage: Storage, user: str, named: Mapping[str, str]) -> A
     there = await storage.files.listing(user)
     for sha256, memory in named.items():
         if sha256 not in there:
-            yield Flaw("file_missing", {"memory": memory, "file": sha256})
+            yield IntegrityIssue("file_missing", {"memory": memory, "file": sha256})
     for sha256 in there:
         if sha256 not in named:
-            yield Flaw("file_stray", {"file": sha256})
+            yield IntegrityIssue("file_stray", {"file": sha256})
             continue
         data = await storage.files.get(user, sha256)
         if data is not None and hashlib.sha256(data).hexdigest() != sha256:
-            yield Flaw("file_damaged", {"memory": named[sha256], "file": sha256})
+            yield IntegrityIssue("file_damaged", {"memory": named[sha256], "file": sha256})

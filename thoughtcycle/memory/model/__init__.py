@@ -1,16 +1,14 @@
-"""The records: what is kept, as immutable values."""
+"""The records of the memory, immutable."""
 
-from thoughtcycle.memory.model import records
 from thoughtcycle.memory.model.attachment import (
     Attachment,
     FileContent,
     file_of,
     key_of,
     pieces,
-    plain,
     revised,
 )
-from thoughtcycle.memory.model.base import LISTED, PRIORITIES, Frozen, Kind, Listed, Role
+from thoughtcycle.memory.model.base import LISTED, PRIORITIES, Frozen, Kind, Layer, Listed, Role
 from thoughtcycle.memory.model.conversation import (
     ConversationMemory,
     LedgerEntry,
@@ -20,23 +18,27 @@ from thoughtcycle.memory.model.conversation import (
     ProfileEntry,
     UserSettings,
 )
-from thoughtcycle.memory.model.erasure_receipt import Receipt
+from thoughtcycle.memory.model.cycle import (
+    ChannelLink,
+    Conversation,
+    Cycle,
+    CycleMessage,
+    MessageVector,
+    Step,
+    Utterance,
+    Variant,
+)
+from thoughtcycle.memory.model.erasure import Receipt, Tombstone
 from thoughtcycle.memory.model.ids import named_id, new_id
-from thoughtcycle.memory.model.integrity_issue import OF_SHEETS, REPAIRABLE, Flaw
+from thoughtcycle.memory.model.integrity_issue import DOCUMENT_ISSUES, REPAIRABLE, IntegrityIssue
 from thoughtcycle.memory.model.job import (
     ATTEMPTS,
     EVERYBODY,
     LEASE,
     Job,
     JobState,
-    claimed,
-    delay,
-    extended,
-    failed,
-    finished,
+    backoff,
     new_job,
-    released,
-    retried,
 )
 from thoughtcycle.memory.model.judgement import (
     CRITICAL,
@@ -47,6 +49,7 @@ from thoughtcycle.memory.model.judgement import (
     Judgement,
     LayerMark,
     Mood,
+    Preserved,
     PreservedData,
 )
 from thoughtcycle.memory.model.namespace import ItemSpace, item_space, owned, owner_of, stored_space
@@ -54,45 +57,31 @@ from thoughtcycle.memory.model.records import (
     ITEM,
     STATUSES,
     Access,
-    ChannelLink,
-    Conversation,
-    Cycle,
-    CycleMessage,
     JournalEntry,
-    Layer,
     MemoryDraft,
-    MemoryHit,
     MemoryRecord,
-    MessageHit,
-    MessageVector,
     Op,
-    Preserved,
-    Recalled,
     Saved,
     Source,
     Status,
-    Step,
     UndoResult,
-    Utterance,
-    Variant,
     Vector,
     as_json,
     as_text,
     searched_texts,
-    utc_now,
     without_null,
 )
-from thoughtcycle.memory.model.time import check_time_zone
-from thoughtcycle.memory.model.tombstone import Tombstone
+from thoughtcycle.memory.model.search_hit import MemoryHit, MessageHit, Recalled
+from thoughtcycle.memory.model.time import check_time_zone, utc_now
 
 __all__ = [
     "ATTEMPTS",
     "CRITICAL",
+    "DOCUMENT_ISSUES",
     "EVERYBODY",
     "ITEM",
     "LEASE",
     "LISTED",
-    "OF_SHEETS",
     "PRIORITIES",
     "REPAIRABLE",
     "STATUSES",
@@ -107,9 +96,9 @@ __all__ = [
     "CycleMessage",
     "ExchangeType",
     "FileContent",
-    "Flaw",
     "FoundFact",
     "Frozen",
+    "IntegrityIssue",
     "ItemSpace",
     "Job",
     "JobState",
@@ -148,13 +137,9 @@ __all__ = [
     "Vector",
     "as_json",
     "as_text",
+    "backoff",
     "check_time_zone",
-    "claimed",
-    "delay",
-    "extended",
-    "failed",
     "file_of",
-    "finished",
     "item_space",
     "key_of",
     "named_id",
@@ -163,10 +148,6 @@ __all__ = [
     "owned",
     "owner_of",
     "pieces",
-    "plain",
-    "records",
-    "released",
-    "retried",
     "revised",
     "searched_texts",
     "stored_space",

@@ -1,4 +1,4 @@
-"""A memory that is a file: how its content is written, reads as a line, and is found by its text (pure)."""
+"""Files as memories: their content, the line that a person reads, and the pieces they are found by (pure)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,14 +12,14 @@ from thoughtcycle.memory.model.base import Frozen
 MediaKind = Literal["image", "document"]
 """Types of such memories (LM-15)."""
 CHUNK = 320
-"""Characters of one piece of a file's text: with the file's name it is shown whole wherever it was found."""
+"""Characters of a piece of a file's text; a search result shows it whole, behind the file's name."""
 NAME = 60
 """Characters of a file's name in front of such a piece."""
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class FileContent(Frozen):
-    """What the content of such a memory says; the bytes stand beside it, under the hash."""
+    """The content of such a memory; the bytes are stored beside it, under the hash."""
 
     sha256: str
     name: str
@@ -28,20 +28,20 @@ class FileContent(Frozen):
     """Bytes."""
     caption: str = ""
     characters: int = 0
-    """Of the text that is kept, and found."""
+    """Of the text that is stored and searched."""
     complete: bool = True
-    """Whether that is all of its text."""
+    """Whether that is the whole text of the file."""
     pages: int | None = None
     width: int | None = None
     height: int | None = None
 
 
 class Attachment(Frozen):
-    """A file that was looked at and may be kept."""
+    """A checked file, ready to be stored."""
 
     content: FileContent
     text: str = ""
-    """What was read out of it."""
+    """The text that was extracted."""
     data: bytes = Field(repr=False)
 
     @property
@@ -64,28 +64,23 @@ def key_of(sha256: str) -> str:
 
 
 def line_of(content: Mapping[str, Any]) -> str:
-    """A file as a person reads of it: its name, and what was said about it."""
+    """A file as one line: its name and its caption."""
     name, caption = str(content["name"]), str(content.get("caption") or "")
     return f"{name}: {caption}" if caption else name
 
 
 def with_piece(content: Mapping[str, Any], piece: str) -> str:
-    """A file with the piece of its text that was found."""
+    """A file as one line: its name and the piece of its text that a search matched."""
     name = str(content["name"])
     return f"{name if len(name) <= NAME else name[: NAME - 1] + '…'}: {piece}"
-
-
-def plain(content: FileContent) -> dict[str, Any]:
-    """The content as it is kept."""
-    return content.model_dump(exclude_none=True)
 
 
 def revised(
     content: Any, bindings: Sequence[str], new: Any, new_bindings: Sequence[str] | None
 ) -> tuple[Any, Sequence[str]]:
-    """Content and search contexts after a change; of a file only what is said about it changes.
+    """Content and search contexts after a change; of a file only the caption can change.
 
-    Raises InputRefused('file_content') for a change that would make a file, or another one, of it.
+    Raises InputRefused('file_content') for a change to a file, or to another one.
     """
     sha256 = file_of(content)
     if sha256 is not None and isinstance(new, str):
@@ -109,16 +104,12 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
+    """Sentences, and parts of those that are longer than a piece."""
     for line in text.splitlines():
         for sentence in re.split(r"(?<=[.!?…])\s+", " ".join(line.split())):
-            yield from _short(sentence)
-
-
-def _short(text: str) -> Iterator[str]:
-    """A sentence, in parts where it is longer than a piece may be."""
-    while len(text) > CHUNK:
-        head = text[:CHUNK].rpartition(" ")[0] or text[:CHUNK]
-        yield head
-        text = text[len(head) :].lstrip()
-    if text:
-        yield text
+            while len(sentence) > CHUNK:
+                head = sentence[:CHUNK].rpartition(" ")[0] or sentence[:CHUNK]
+                yield head
+                sentence = sentence[len(head) :].lstrip()
+            if sentence:
+                yield sentence

@@ -1,4 +1,4 @@
-"""What records are made of: the immutable base, and the names of kinds, layers and roles."""
+"""The immutable base of records, and the names of kinds, layers, roles and states."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args
@@ -14,10 +14,10 @@ PRIORITIES: Mapping[Layer, float] = {
     "episodic": 8.0,
     "semantic": 6.0,
 }
-"""Priority with which the memories of a layer begin (LM-6; 5 where it gives none)."""
+"""Initial priority of the memories of a layer (LM-6; 5 where it gives none)."""
 Role = Literal["user", "assistant", "system"]
 Listed = Literal["active", "archived", "superseded", "hidden"]
-"""The status of a memory that its user may still see listed: all but an erased one."""
+"""Status of a memory that its user may list: every one but `erased`."""
 LISTED: tuple[Listed, ...] = get_args(Listed)
 
 

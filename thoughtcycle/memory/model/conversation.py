@@ -1,4 +1,4 @@
-"""What formation keeps beside cycles: the memory of a chat, the profile, and the user's settings."""
+"""Documents beside the cycles: the memory of a chat, the profile, and the user's settings."""
 
 from typing import Literal, Self
 
@@ -19,25 +19,25 @@ class OldCycle(Frozen):
     summary_word_count: int
     importance: int = 0
     pending_summarization: bool = False
-    """`summary` is the whole exchange, because nobody could summarise it yet (CM-8)."""
+    """`summary` is the whole exchange, which could not be summarised yet (CM-8)."""
     compressed: bool = False
-    """It was summarised again, to at most 20 words."""
+    """The summary was shortened to at most 20 words."""
     expires: AwareDatetime | None = None
-    """Until when its cycle is in the medium-term layer (LM-6); None: it is not."""
+    """When its cycle leaves the medium-term layer (LM-6); None: it is not in it."""
 
 
 class MaskedRecord(Frozen):
-    """What may be read with hidden words taken out, and is written back without their being lost."""
+    """A document that may be read without the words of hidden memories; a write does not lose them."""
 
     _hidden: frozenset[str] = frozenset()
 
     @property
     def hidden(self) -> frozenset[str]:
-        """The memories whose words were taken out when it was read; not stored."""
+        """Ids of the memories whose words were redacted on reading; not stored."""
         return self._hidden
 
     def without(self, hidden: frozenset[str]) -> Self:
-        """The same, read without the words of these memories."""
+        """A copy that names these memories as redacted."""
         copy = self.model_copy()
         copy._hidden = hidden
         return copy
@@ -47,7 +47,7 @@ class Period(Frozen):
     """Old cycles rolled up into one summary (CM-6)."""
 
     cycle_ids: tuple[str, ...]
-    """Only the first where the memory was read in part."""
+    """Only the first in a partial read."""
     since: AwareDatetime
     until: AwareDatetime
     summary: str
@@ -78,7 +78,7 @@ class ConversationMemory(MaskedRecord):
     chat_id: str
     user_id: str
     revision: int = 0
-    """Number of writes; guards against two writers. 0: never stored."""
+    """Number of writes, an optimistic lock; 0: never stored."""
     old_memory: tuple[OldCycle, ...] = ()
     """Oldest first."""
     periods: tuple[Period, ...] = ()
@@ -87,9 +87,9 @@ class ConversationMemory(MaskedRecord):
     working: str = ""
     """The working summary: at most 80 tokens on goal, state and mood (HM-2)."""
     working_cycles: tuple[str, ...] = ()
-    """The cycles since it was made."""
+    """The cycles since the working summary was made."""
     unjudged: tuple[str, ...] = ()
-    """Recent cycles whose judgement is still pending (CM-8); old ones say so themselves."""
+    """Recent cycles whose judgement is pending (CM-8); an old one has `pending_summarization`."""
     head: str | None = None
     """The last cycle that formation has taken in."""
     total_cycles: int = 0
@@ -98,27 +98,27 @@ class ConversationMemory(MaskedRecord):
     last_compression: AwareDatetime | None = None
     compression_count: int = 0
     stuck: bool = False
-    """The recent cycles alone exceed the target of compression: not tried again until something changes."""
+    """Compression found no way to its target: not tried again until something changes."""
     created_at: AwareDatetime
     updated_at: AwareDatetime
     ledger: tuple[LedgerEntry, ...] = ()
-    """Empty where the memory was read in part."""
+    """Empty in a partial read."""
     rolled: int | None = Field(default=None, exclude=True)
-    """Where it was read in part: how many cycles its periods take in."""
+    """In a partial read: how many cycles the periods cover; else None."""
 
     @property
     def partial(self) -> bool:
-        """Whether it was read without what grows with the chat: ledger and cycles of periods."""
+        """Whether it was read without ledger and cycles of periods, which grow with the chat."""
         return self.rolled is not None
 
     @property
     def rolled_cycles(self) -> int:
-        """How many cycles its periods take in."""
+        """How many cycles the periods cover."""
         return sum(len(one.cycle_ids) for one in self.periods) if self.rolled is None else self.rolled
 
 
 class ProfileEntry(Frozen):
-    """What is believed of a user's habits and preferences (LM-3)."""
+    """A habit or preference of the user, with its confidence (LM-3)."""
 
     key: str
     value: str
@@ -126,7 +126,7 @@ class ProfileEntry(Frozen):
     confidence: float = Field(ge=0.0, le=1.0)
     observations: int = 1
     cycles: tuple[str, ...] = ()
-    """The last cycles that it rests on."""
+    """The last cycles that showed it."""
     created: AwareDatetime
     updated: AwareDatetime
 
@@ -139,11 +139,11 @@ class Profile(MaskedRecord):
     """Number of writes; 0: never stored."""
     entries: tuple[ProfileEntry, ...] = ()
     moods: tuple[tuple[str, Mood], ...] = ()
-    """The last moods with their cycles, the latest last: what a recurring pattern is seen in (HM-4)."""
+    """The last moods with their cycles, the latest last; recurring patterns are found in them (HM-4)."""
 
 
 class UserSettings(Frozen):
-    """What a user has set for themselves; None: as the deployment has it."""
+    """The settings of one user; None: the default of the deployment."""
 
     user: str
     revision: int = Field(default=0, ge=0)
@@ -151,7 +151,7 @@ class UserSettings(Frozen):
     smart_context: bool | None = None
     """Whether summaries of other chats are shown (SM-6); off by default."""
     paused: bool = False
-    """The transcript is kept, nothing is learned from it (BY-10)."""
+    """The transcript is stored, nothing is learned from it (BY-10)."""
     language: Literal["pt", "en"] | None = None
     time_zone: str | None = None
     """IANA name."""

@@ -1,4 +1,4 @@
-"""Ids: random ones, and those that follow from what they name."""
+"""Ids: random, or derived from names."""
 
 from hashlib import sha1
 from uuid import UUID, uuid4
@@ -14,7 +14,7 @@ def new_id() -> str:
 
 
 def named_id(*names: str) -> str:
-    """The id that these names always give, and no others.
+    """The id that follows from these names, and from no others.
 
     Names come from outside: one that holds the separator must not pass for two of somebody else's.
     """

@@ -1,4 +1,4 @@
-"""What one exchange is worth: its judgement with facts and preserved data, and its layer marks."""
+"""The judgement of one exchange: facts, preserved and critical data, mood, and layers."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -31,7 +31,7 @@ class Preserved(Frozen):
 
 
 class PreservedData(Frozen):
-    """What no summary may lose (CM-3)."""
+    """Data that no summary may lose (CM-3)."""
 
     numerical_values: tuple[Preserved, ...] = ()
     dates: tuple[Preserved, ...] = ()
@@ -39,7 +39,7 @@ class PreservedData(Frozen):
     essential_context: tuple[str, ...] = ()
 
     def merged(self, *others: "PreservedData") -> "PreservedData":
-        """What any of them holds, each thing once, in order."""
+        """The union of all, each entry once, in order."""
         all_of = (self, *others)
         return PreservedData(
             numerical_values=_union(one.numerical_values for one in all_of),
@@ -72,39 +72,39 @@ class FoundFact(Frozen):
     content: str
     kind: Kind | None = None
     key: str | None = None
-    """Only rules know keys; None: whatever it meets is found by searching."""
+    """Given by rules only; without a key, related memories are found by searching."""
     weight: float = Field(default=1.0, ge=0.0, le=1.0)
     bindings: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     type: str = "text"
     """`code` is kept verbatim."""
     words: str = ""
-    """The very words it rests on."""
+    """The words of the exchange that state it, verbatim."""
     speaker: Role = "user"
     landmark: bool = False
     """A landmark event or a decision: it becomes episodic."""
     denies: bool = False
-    """It takes back what stands under `key`, or below it; where nothing does, nothing is kept of it."""
+    """It retracts the memories under `key`, or below it; without any, nothing is saved."""
     same_as: str | None = None
-    """Id of the memory that says it already, where the judge saw one."""
+    """Id of the memory that says the same, if the judge was shown one."""
     replaces: str | None = None
-    """Id of the memory that it makes a thing of the past, where the judge saw one."""
+    """Id of the memory that it supersedes, if the judge was shown one."""
 
 
 class Mood(Frozen):
-    """How the user feels in one exchange, and about what (HM-4)."""
+    """The mood of the user in one exchange, and its topic (HM-4)."""
 
     name: str
-    """Neutral where the word lists know it (`anxious`), else folded."""
+    """Language-neutral if the word lists have it (`anxious`), else folded."""
     topic: str = ""
-    """Slug of what causes it; empty when nothing is named."""
+    """Slug of the cause; empty when none is named."""
     intensity: float = Field(default=0.7, ge=0.0, le=1.0)
     at: AwareDatetime | None = None
-    """When it was said; None in a judgement, whose cycle knows."""
+    """When it was said; None in a judgement, because its cycle has the time."""
 
 
 class Judgement(Frozen):
-    """What an exchange is worth (SM-4); made once, immutable."""
+    """The worth of an exchange (SM-4); made once, immutable."""
 
     importance: int = Field(ge=0, le=100)
     """0 trivial, 1–30 temporary, 31–70 context, 71–100 critical."""
@@ -118,15 +118,15 @@ class Judgement(Frozen):
     by: Literal["rules", "model"] = "rules"
     """Rules alone judge what the funnel dropped."""
     unsaid: bool = False
-    """The user does not want it remembered (BY-10): nothing is made of it, nor is it shown unasked."""
+    """The user does not want it remembered (BY-10): no memory, and not shown unasked."""
     pending: bool = False
     """The summary could not be made in time (CM-8): the cycle is kept in full and judged again."""
     failures: int = 0
-    """How often a model was asked in vain."""
+    """Failed tries of a model."""
 
 
 class LayerMark(Frozen):
-    """A layer in which a cycle is seen (LM-6)."""
+    """A layer of a cycle (LM-6)."""
 
     layer: Layer
     priority: float = Field(ge=1.0, le=10.0)

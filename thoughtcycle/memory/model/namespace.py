@@ -1,4 +1,4 @@
-"""Whose data a call is about: a user's memories, or beside them the items that an app keeps for that user."""
+"""Memory spaces: a user's memories, and beside them the items that apps store for that user."""
 
 from thoughtcycle.errors import InputRefused, NotAllowed
 
@@ -13,9 +13,9 @@ class ItemSpace(str):
 
 
 def owned(user: str) -> str:
-    """`user`, if there is one; raises NotAllowed('user_missing') and InputRefused('text_null') otherwise.
+    """`user`, checked. Raises NotAllowed('user_missing'), also for the name of a space of items.
 
-    An id that would be the name of somebody's items is nobody's.
+    Raises InputRefused('text_null') for one with U+0000.
     """
     if not user or (user.endswith(_MARK) and not isinstance(user, ItemSpace)):
         raise NotAllowed("user_missing")
@@ -25,17 +25,17 @@ def owned(user: str) -> str:
 
 
 def item_space(user: str) -> ItemSpace:
-    """Where the items are that apps keep for `user`. Raises NotAllowed('user_missing')."""
+    """The space of the items that apps store for `user`. Raises NotAllowed('user_missing')."""
     if isinstance(user, ItemSpace):
         raise NotAllowed("user_missing")
     return ItemSpace(owned(user) + _MARK)
 
 
 def stored_space(name: str) -> str:
-    """A name that the storage gave, as what it is: a user's id, or the space of a user's items."""
+    """The space of a name read from the storage: a user's id, or the space of a user's items."""
     return ItemSpace(name) if name.endswith(_MARK) else name
 
 
 def owner_of(space: str) -> str:
-    """The user whose memories or items a stored space holds."""
+    """The user of a memory space or a space of items."""
     return space.removesuffix(_MARK)
