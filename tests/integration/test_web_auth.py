@@ -21,7 +21,6 @@ from thoughtcycle.runtime.auth_settings import new_key
 from thoughtcycle.web.app import ROUTERS, create_app
 from thoughtcycle.web.auth.callers import COOKIE
 from thoughtcycle.web.auth.middleware import AuthenticatedRoute
-from thoughtcycle.web.pages import site
 from thoughtcycle.web.webhooks import SignedRoute
 
 OPEN = {
@@ -64,11 +63,10 @@ def routes() -> list[tuple[str, str, type]]:
     """Method, path, and what kind of route it is."""
     app = create_app(settings(Path("unused"), auth=auth()), RULES)
     plain = [route for route in app.routes if isinstance(route, Route)]
-    routers = (*ROUTERS, *site.ROUTERS)
-    known = [*plain, *(route for router in routers for route in router.routes)]
+    known = [*plain, *(route for router in ROUTERS for route in router.routes)]
     files = [route.path for route in app.routes if isinstance(route, Mount)]
     assert files == ["/static"], "a folder of files that this test does not see"
-    assert len(app.routes) == len(plain) + len(routers) + 1, "a route that this test does not see"
+    assert len(app.routes) == len(plain) + len(ROUTERS) + 1, "a route that this test does not see"
     found = []
     for route in known:
         assert isinstance(route, Route | APIRoute)
@@ -105,7 +103,7 @@ def test_no_request_begins_with_a_thread() -> None:
         for each in needed.dependencies:
             yield from all_of(each)
 
-    every = [route for router in (*ROUTERS, *site.ROUTERS) for route in router.routes]
+    every = [route for router in ROUTERS for route in router.routes]
     asked = {one.call for route in every if isinstance(route, APIRoute) for one in all_of(route.dependant)}
     assert len(asked) > 50
     assert [one for one in asked if not (iscoroutinefunction(one) or isasyncgenfunction(one))] == []

@@ -20,8 +20,7 @@ from thoughtcycle.errors import InputRefused, StorageUnavailable, TurnKept
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.runtime.settings import load_settings
 from thoughtcycle.web.app import create_app
-from thoughtcycle.web.auth.signatures import sign, verified
-from thoughtcycle.web.webhooks import channel_chat_id, parse_link_code
+from thoughtcycle.web.webhooks import channel_chat_id, parse_link_code, sign, verified
 
 SECRET = "the secret that the gateway shares"
 OTHER = "the secret of quite another gateway"

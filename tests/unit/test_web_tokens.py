@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 
-from thoughtcycle.web.server.tokens import TokenCount
+from thoughtcycle.web.server.turns import TokenCount
 
 
 class Talker(BaseChatModel):

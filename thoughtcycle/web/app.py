@@ -11,10 +11,15 @@ from thoughtcycle.runtime.settings import Settings, load_settings
 from thoughtcycle.web import webhooks
 from thoughtcycle.web.api import channels as channel_links
 from thoughtcycle.web.api import chat, conversations, files, jobs, memories, user
-from thoughtcycle.web.pages import routing, site
+from thoughtcycle.web.pages import account, login, memory, routing
+from thoughtcycle.web.pages import chat as chat_page
+from thoughtcycle.web.pages import conversations as conversation_pages
+from thoughtcycle.web.pages import memories as memory_list
+from thoughtcycle.web.pages.rendering import STATIC
 from thoughtcycle.web.server import failures, operations
+from thoughtcycle.web.server.dependencies import open_server
+from thoughtcycle.web.server.headers import SecurityHeaders, StaticPageFiles
 from thoughtcycle.web.server.metrics import MetricsMiddleware, ServerMetrics
-from thoughtcycle.web.server.state import open_server
 
 ROUTERS = (
     chat.router,
@@ -27,6 +32,12 @@ ROUTERS = (
     operations.authenticated,
     channel_links.router,
     webhooks.router,
+    login.router,
+    chat_page.router,
+    memory_list.router,
+    memory.router,
+    conversation_pages.router,
+    account.router,
 )
 
 
@@ -57,8 +68,9 @@ def create_app(settings: Settings | None = None, models: ModelSettings | None = 
     app.state.public = configured.auth.on
     app.state.metrics = metrics
     app.add_middleware(MetricsMiddleware, metrics=metrics)
+    app.add_middleware(SecurityHeaders)
     failures.install(app, routing.failure_page)
     for router in ROUTERS:
         app.include_router(router)
-    site.install(app)
+    app.mount("/static", StaticPageFiles(directory=STATIC), name="static")
     return app

@@ -2,7 +2,7 @@
 
 import hmac
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from starlette.requests import cookie_parser
 from thoughtcycle.errors import InputRefused, NotAuthenticated, OriginRefused
 from thoughtcycle.runtime.auth_settings import KEY_PREFIX, AuthSettings, digest_of
 from thoughtcycle.runtime.settings import Settings, login_name
-from thoughtcycle.web.auth.csrf import foreign_origin, is_local, is_loopback
+from thoughtcycle.web.auth.csrf import foreign_origin, is_local, is_loopback, is_studio
 from thoughtcycle.web.auth.jwks import PublishedKeys
 
 log = logging.getLogger(__name__)
@@ -35,11 +35,6 @@ class Caller:
     user: str
     kind: Kind
     by_cookie: bool = False
-
-
-def no_other_site(_: str) -> bool:
-    """No other site's pages may act for the caller."""
-    return False
 
 
 class Authenticator:
@@ -65,24 +60,20 @@ class Authenticator:
         return self._auth.on
 
     async def caller(
-        self,
-        headers: Mapping[str, str],
-        peer: str | None,
-        *,
-        friendly: Callable[[str], bool] = no_other_site,
+        self, headers: Mapping[str, str], peer: str | None, *, allow_studio: bool = False
     ) -> Caller:
         """Authenticates a request by its headers (names in lower case) and the address `peer`.
 
-        A cookie, or no proof at all, counts only from this server's own pages, those of a `friendly`
-        origin, and programs. Raises NotAuthenticated.
+        A cookie, or no credential at all, counts only from this server's own pages, those of LangGraph
+        Studio where `allow_studio` says so, and programs. Raises NotAuthenticated.
         """
-        found = await self._caller_from_headers(headers) if self.on else self._local
-        if found.kind == "local" and not is_local(headers, peer):
+        caller = await self._caller_from_headers(headers) if self.on else self._local
+        if caller.kind == "local" and not is_local(headers, peer):
             raise OriginRefused("auth_local_only")
-        origin = foreign_origin(headers) if found.by_cookie or found.kind == "local" else None
-        if origin is not None and not friendly(origin):
+        origin = foreign_origin(headers) if caller.by_cookie or caller.kind == "local" else None
+        if origin is not None and not (allow_studio and is_studio(origin)):
             raise OriginRefused("auth_other_site", origin=origin[:100])
-        return found
+        return caller
 
     async def _caller_from_headers(self, headers: Mapping[str, str]) -> Caller:
         scheme, _, bearer = headers.get("authorization", "").partition(" ")

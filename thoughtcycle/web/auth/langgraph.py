@@ -13,7 +13,6 @@ from thoughtcycle.memory.text import digest
 from thoughtcycle.runtime.env_file import read_env_file
 from thoughtcycle.runtime.resources import hold
 from thoughtcycle.runtime.settings import load_settings
-from thoughtcycle.web.auth.csrf import is_studio
 from thoughtcycle.web.auth.middleware import AccessControl
 
 OWNER = "owner"
@@ -37,7 +36,7 @@ def create_auth(access: AccessControl) -> Auth:
         client = scope.get("client")
         try:
             caller = await access.admit(
-                Headers(raw=list(headers.items())), client[0] if client else None, friendly=is_studio
+                Headers(raw=list(headers.items())), client[0] if client else None, allow_studio=True
             )
         except TooMuch as refusal:
             wait = {"retry-after": str(refusal.values["seconds"])}

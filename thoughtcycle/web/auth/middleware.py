@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 
 from thoughtcycle.errors import NotAuthenticated
 from thoughtcycle.runtime.settings import Settings
-from thoughtcycle.web.auth.callers import Authenticator, Caller, no_other_site
+from thoughtcycle.web.auth.callers import Authenticator, Caller
 from thoughtcycle.web.auth.limits import RateLimiter, TokenBudget, address_key
 from thoughtcycle.web.server.failures import status_of
 
@@ -37,11 +37,7 @@ class AccessControl:
         )
 
     async def admit(
-        self,
-        headers: Mapping[str, str],
-        peer: str | None,
-        *,
-        friendly: Callable[[str], bool] = no_other_site,
+        self, headers: Mapping[str, str], peer: str | None, *, allow_studio: bool = False
     ) -> Caller:
         """Authenticates a request (see Authenticator.caller); TooMuch beyond the limits of calls and guesses.
 
@@ -49,7 +45,7 @@ class AccessControl:
         many share one. The user of a server without authentication is alone, and not counted.
         """
         try:
-            caller = await self.authenticator.caller(headers, peer, friendly=friendly)
+            caller = await self.authenticator.caller(headers, peer, allow_studio=allow_studio)
         except NotAuthenticated as refusal:
             if status_of(refusal) == 401:
                 self.attempts.take(address_key(peer))

@@ -14,8 +14,7 @@ from thoughtcycle.runtime.forgetting import delete_chat
 from thoughtcycle.web.pages.chat_views import ChatListItem, briefing_view, chat_list, exchanges, step_views
 from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages
-from thoughtcycle.web.server.dependencies import MemoryDep, OwnChatId, ServerDep
-from thoughtcycle.web.server.state import ServerState
+from thoughtcycle.web.server.dependencies import MemoryDep, OwnChatId, ServerDep, ServerState
 
 router = pages()
 

@@ -1,13 +1,14 @@
-"""Runs turns of the graph in this process, one at a time per chat, listeners or not."""
+"""Runs turns of the graph, one at a time per chat; a turn goes on when its listener leaves."""
 
 import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.messages import HumanMessage
 
 from thoughtcycle.errors import ChatBusy, ChatOver, StorageFailed, ThoughtcycleError
@@ -16,12 +17,28 @@ from thoughtcycle.nodes.base.envelope import Wire, whole
 from thoughtcycle.runtime.resources import Resources
 from thoughtcycle.runtime.turn_runner import TurnRunner
 from thoughtcycle.web.auth.limits import TokenBudget
-from thoughtcycle.web.server.tokens import TokenCount
 
 log = logging.getLogger(__name__)
 
 ChatKey = tuple[str, str]
 """User and chat."""
+
+
+class TokenCount(UsageMetadataCallbackHandler):
+    """Adds up the tokens of a turn's model calls.
+
+    It is called on the event loop, and not for every step: LangChain gives every event of a handler that does
+    not say so to a thread, thirty in a turn, and to one without `on_chat_model_start` the prompt as text.
+    """
+
+    run_inline = True
+    ignore_chain = True
+    ignore_chat_model = True
+
+    @property
+    def total(self) -> int:
+        """Tokens of all calls that have ended."""
+        return sum(usage["total_tokens"] for usage in self.usage_metadata.values())
 
 
 @dataclass(frozen=True)
@@ -36,11 +53,12 @@ class PendingMessage:
 
 @dataclass(eq=False)
 class _Turn:
-    """The published parts of a turn; every listener gets all of them, however late."""
+    """A turn and its published parts; every listener gets all of them, however late."""
 
-    said: PendingMessage | None
+    context: Context
+    chat: str
+    pending: PendingMessage | None
     """None for another reply to the last message."""
-    incognito: bool
     task: "asyncio.Task[None]" = field(init=False)
     _parts: list[Wire] = field(default_factory=list)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -57,13 +75,13 @@ class _Turn:
 
     async def stream(self) -> AsyncGenerator[Wire, None]:
         """All parts as they come; raises what the turn fails with."""
-        place = 0
-        while place < len(self._parts) or not self.task.done():
-            if place == len(self._parts):
+        sent = 0
+        while sent < len(self._parts) or not self.task.done():
+            if sent == len(self._parts):
                 await self._changed.wait()
                 continue
-            yield self._parts[place]
-            place += 1
+            yield self._parts[sent]
+            sent += 1
         if not self.task.cancelled() and (error := self.task.exception()) is not None:
             raise error
 
@@ -82,12 +100,8 @@ class _ChatQueue:
     def waiting(self) -> int:
         return len(self.turns) - (self.running is not None)
 
-    def find(self, said: PendingMessage) -> _Turn | None:
-        """The turn of this message, if it was sent before."""
-        return next((turn for turn in self.turns if turn.said == said), None)
-
     async def stop(self) -> bool:
-        """Ends the turn that runs; one that is ending already is not disturbed."""
+        """Stops the running turn; does not cancel it again while it stops."""
         if (turn := self.running) is None:
             return False
         if not self.stopping:
@@ -112,12 +126,12 @@ class TurnQueues:
     @property
     def running(self) -> int:
         """Turns under way."""
-        return sum(line.running is not None for line in self._queues.values())
+        return sum(queue.running is not None for queue in self._queues.values())
 
     @property
     def waiting(self) -> int:
         """Turns that wait for the one before."""
-        return sum(line.waiting for line in self._queues.values())
+        return sum(queue.waiting for queue in self._queues.values())
 
     def is_busy(self, user: str, chat: str) -> bool:
         """Whether a turn of the user's chat is under way or waits."""
@@ -126,10 +140,10 @@ class TurnQueues:
     def pending(self, user: str, chat: str) -> list[PendingMessage | None]:
         """The messages of the running and waiting turns of the user's chat, in order.
 
-        None for another reply, and for what is said incognito.
+        None for another reply, and for an incognito message.
         """
-        line = self._queues.get((user, chat))
-        return [None if turn.incognito else turn.said for turn in line.turns] if line else []
+        queue = self._queues.get((user, chat))
+        return [None if turn.context.incognito else turn.pending for turn in queue.turns] if queue else []
 
     def say(self, context: Context, chat: str, text: str, *, id: str) -> AsyncGenerator[Wire, None]:
         """The reply to a message, part by part.
@@ -137,7 +151,7 @@ class TurnQueues:
         ChatBusy when too many wait in this chat, ChatOver for one that still waits when
         the chat ends.
         """
-        return self._run(context, chat, HumanMessage(text, id=id))
+        return self._run(context, chat, PendingMessage(id, text, None))
 
     def regenerate(self, context: Context, chat: str) -> AsyncGenerator[Wire, None]:
         """Another reply to the last message; InputRefused when there is none that can be answered anew."""
@@ -146,25 +160,33 @@ class TurnQueues:
     def edit(
         self, context: Context, chat: str, id: str, text: str, *, new_id: str
     ) -> AsyncGenerator[Wire, None]:
-        """The reply to `text` in the place of the message `id`, whose branch is left.
+        """The reply to `text` in the place of the message `id`, on a new branch.
 
         InputRefused('edit_too_old') when the checkpoints of that turn are gone.
         """
-        return self._run(context, chat, HumanMessage(text, id=new_id), id)
+        return self._run(context, chat, PendingMessage(new_id, text, id))
 
     async def stop(self, user: str, chat: str) -> bool:
-        """Ends the turn that runs in the user's chat; what was said so far is kept, marked as cut."""
-        line = self._queues.get((user, chat))
-        return line is not None and await line.stop()
+        """Stops the running turn of the user's chat, which stores the reply so far, marked as cut."""
+        queue = self._queues.get((user, chat))
+        return queue is not None and await queue.stop()
 
-    def closing_chat(self, user: str, chat: str) -> AbstractAsyncContextManager[None]:
-        """Closes a chat within the block: stops its turn, refuses waiting and new ones."""
-        return self._closing(user, chat)
+    @asynccontextmanager
+    async def closing_chat(self, user: str, chat: str | None) -> AsyncIterator[None]:
+        """Closes a chat (None: all of the user's) within the block: stops its turn, refuses others."""
+        self._closed[user, chat] += 1
+        try:
+            keys = [key for key in self._queues if key[0] == user and chat in (None, key[1])]
+            await self._wait_until_empty([self._queues[key] for key in keys])
+            yield
+        finally:
+            self._closed[user, chat] -= 1
+            self._closed += Counter()  # drops what is at zero
 
     @asynccontextmanager
     async def closing_user(self, user: str) -> AsyncIterator[None]:
         """Closes all chats of the user within the block; the incognito ones are forgotten."""
-        async with self._closing(user):
+        async with self.closing_chat(user, None):
             self._runner.drop(user)
             yield
 
@@ -173,92 +195,80 @@ class TurnQueues:
         return await self._runner.last(user, chat, incognito=incognito)
 
     async def aclose(self) -> None:
-        """Stops all turns, each of which writes what it has said; none begins any more."""
+        """Stops all turns, each of which stores its reply so far; none begins any more."""
         self._closed[None, None] += 1
         await self._wait_until_empty(list(self._queues.values()))
 
-    @asynccontextmanager
-    async def _closing(self, user: str, chat: str | None = None) -> AsyncIterator[None]:
-        self._closed[user, chat] += 1
-        try:
-            places = [place for place in self._queues if place[0] == user and chat in (None, place[1])]
-            await self._wait_until_empty([self._queues[place] for place in places])
-            yield
-        finally:
-            self._closed[user, chat] -= 1
-            self._closed += Counter()  # drops what is at zero
-
-    async def _wait_until_empty(self, lines: Sequence[_ChatQueue]) -> None:
+    async def _wait_until_empty(self, queues: Sequence[_ChatQueue]) -> None:
         """Stops the running turns of closed queues, and waits until the others are refused."""
-        await asyncio.gather(*(line.stop() for line in lines))
-        if turns := [turn.task for line in lines for turn in line.turns]:
-            await asyncio.wait(turns)
+        await asyncio.gather(*(queue.stop() for queue in queues))
+        if tasks := [turn.task for queue in queues for turn in queue.turns]:
+            await asyncio.wait(tasks)
 
     def _check_open(self, user: str, chat: str) -> None:
-        if any(self._closed[quiet] for quiet in ((user, chat), (user, None), (None, None))):
+        if any(self._closed[key] for key in ((user, chat), (user, None), (None, None))):
             raise ChatOver()
 
     async def _run(
-        self, context: Context, chat: str, message: HumanMessage | None, replaces: str | None = None
+        self, context: Context, chat: str, pending: PendingMessage | None
     ) -> AsyncGenerator[Wire, None]:
-        """Listens to a turn that waits and runs even when the listener leaves; raises what it fails with."""
-        async with aclosing(self._start(context, chat, message, replaces).stream()) as parts:
+        """Streams a turn, which runs on when the listener leaves; raises what it fails with."""
+        async with aclosing(self._start(context, chat, pending).stream()) as parts:
             async for part in parts:
                 yield part
 
-    def _start(
-        self, context: Context, chat: str, message: HumanMessage | None, replaces: str | None
-    ) -> _Turn:
+    def _start(self, context: Context, chat: str, pending: PendingMessage | None) -> _Turn:
         """Enqueues a turn; returns the existing one of a message that was sent before."""
-        place = (context.user_id, chat)
-        self._check_open(*place)
-        line = self._queues.setdefault(place, _ChatQueue())
-        said = PendingMessage(str(message.id), str(message.text), replaces) if message is not None else None
-        if said is not None and (turn := line.find(said)) is not None:
-            return turn
-        if len(line.turns) > self._waiting:  # one of them runs
+        key = (context.user_id, chat)
+        self._check_open(*key)
+        queue = self._queues.setdefault(key, _ChatQueue())
+        for turn in queue.turns:
+            if pending is not None and turn.pending == pending:
+                return turn
+        if len(queue.turns) > self._waiting:  # one of them runs
             raise ChatBusy()
-        turn = _Turn(said, context.incognito)
-        turn.task = asyncio.create_task(self._run_in_order(line, turn, context, chat, message, replaces))
-        line.turns.append(turn)
-        turn.task.add_done_callback(lambda _: self._leave(place, line, turn))
+        turn = _Turn(context, chat, pending)
+        turn.task = asyncio.create_task(self._run_in_order(queue, turn))
+        queue.turns.append(turn)
+        turn.task.add_done_callback(lambda _: self._leave(key, queue, turn))
         turn.task.add_done_callback(_log)
         return turn
 
-    def _leave(self, place: ChatKey, line: _ChatQueue, turn: _Turn) -> None:
-        line.turns.remove(turn)
-        if not line.turns:
-            self._queues.pop(place, None)
+    def _leave(self, key: ChatKey, queue: _ChatQueue, turn: _Turn) -> None:
+        queue.turns.remove(turn)
+        if not queue.turns:
+            self._queues.pop(key, None)
         turn.notify()
 
-    async def _run_in_order(
-        self,
-        line: _ChatQueue,
-        turn: _Turn,
-        context: Context,
-        chat: str,
-        message: HumanMessage | None,
-        replaces: str | None,
-    ) -> None:
-        user, used = context.user_id, TokenCount()
-        async with line.lock:
-            self._check_open(user, chat)
+    async def _run_in_order(self, queue: _ChatQueue, turn: _Turn) -> None:
+        user, used = turn.context.user_id, TokenCount()
+        async with queue.lock:
+            self._check_open(user, turn.chat)
             self._budget.check(user)
-            line.running, line.stopping = turn, False
+            queue.running, queue.stopping = turn, False
             try:
-                if replies := await self._stored_replies(context, chat, turn.said):
-                    for reply in replies:
-                        turn.publish(reply)
-                    return
-                coming = self._runner.turn(context, chat, message, replaces=replaces, callbacks=[used])
-                async with aclosing(coming):
-                    async for part in coming:
+                async with aclosing(self._stream(turn, used)) as parts:
+                    async for part in parts:
                         turn.publish(part)
-                        if line.stopping:  # a driver now and then keeps a cancellation to itself
+                        if queue.stopping:  # a driver now and then keeps a cancellation to itself
                             turn.task.cancel()
             finally:
-                line.running = None
+                queue.running = None
                 self._budget.spend(user, used.total)
+
+    async def _stream(self, turn: _Turn, used: TokenCount) -> AsyncGenerator[Wire, None]:
+        """The parts of a turn; of a message that was answered before, its stored replies."""
+        context, chat, pending = turn.context, turn.chat, turn.pending
+        if replies := await self._stored_replies(context, chat, pending):
+            for reply in replies:
+                yield reply
+            return
+        message = HumanMessage(pending.text, id=pending.id) if pending is not None else None
+        replaces = pending.replaces if pending is not None else None
+        running = self._runner.turn(context, chat, message, replaces=replaces, callbacks=[used])
+        async with aclosing(running) as parts:
+            async for part in parts:
+                yield part
 
     async def _stored_replies(self, context: Context, chat: str, said: PendingMessage | None) -> list[Wire]:
         """The stored replies to a message that is sent again after it was answered."""
