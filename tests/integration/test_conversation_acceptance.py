@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from support.background import Background
+from support.doctor import problems
 from support.fake_openai import FakeOpenAI, Hang, Reply
 from support.graphs import Lab, lab
 from thoughtcycle.budget import count_words
 from thoughtcycle.memory.conversation.loading import dumped
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Preserved
 from thoughtcycle.memory.model.conversation import ConversationMemory

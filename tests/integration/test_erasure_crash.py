@@ -9,9 +9,9 @@ import pytest
 
 from support.child import ENVIRONMENT
 from support.databases import new_database
+from support.doctor import problems
 from support.killed_eraser import KEY, fill
 from support.memories import Clock, WordEmbedder
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from support.databases import new_database
+from support.doctor import problems
 from support.memories import WordEmbedder
 from thoughtcycle.errors import NotAllowed, StorageFailed, StorageLocked
 from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.memory.conversation.loading import HOT
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle
 from thoughtcycle.memory.model.conversation import ConversationMemory

@@ -12,11 +12,11 @@ import pytest
 
 from support.beside import Beside
 from support.databases import new_database
+from support.doctor import problems
 from support.memories import WordEmbedder
 from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.memory.core.worker import Worker
 from thoughtcycle.memory.erasure.service import GRACE
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, CycleMessage
 from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger

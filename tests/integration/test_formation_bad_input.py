@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from support.background import Background
+from support.doctor import problems
 from support.fake_openai import FakeOpenAI
 from support.graphs import lab
 from support.memories import WordEmbedder
-from thoughtcycle.memory.maintenance.doctor import problems, repair
+from thoughtcycle.memory.maintenance.doctor import repair
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle
 from thoughtcycle.mind.rules import RuleMind

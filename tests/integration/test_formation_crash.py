@@ -11,10 +11,10 @@ import pytest
 
 from support.child import ENVIRONMENT
 from support.databases import new_database
+from support.doctor import problems
 from support.killed_former import SAID_AT, fill, time_of, work_on
 from support.learned import state
 from support.memories import WordEmbedder
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger
 

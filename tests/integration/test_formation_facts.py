@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from support.background import Background
+from support.doctor import problems
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.model.records import MemoryDraft
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -15,11 +15,11 @@ from support.beside import Beside
 from support.child import ENVIRONMENT
 from support.command import PYTHON
 from support.databases import database_url, new_database
+from support.doctor import problems
 from support.learned import state
 from support.memories import WordEmbedder
 from thoughtcycle.memory.core.worker import Worker
 from thoughtcycle.memory.erasure.service import GRACE
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.job import LEASE
 from thoughtcycle.memory.storage.mongo import ledger as mongo_ledger

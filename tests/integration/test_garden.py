@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from support.databases import new_database
+from support.doctor import problems
 from support.memories import WordEmbedder
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.graph.garden import GardenGraph, compile_garden
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft, MemoryRecord
 from thoughtcycle.mind.rules import RuleMind

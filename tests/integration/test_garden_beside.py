@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from support.beside import Beside
+from support.doctor import problems
 from support.killed_former import LONG, SAID_AT, YEAR_LATER, fill, work_on
 from support.memories import WordEmbedder
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 
 Act = Callable[[Memory, str], Awaitable[object]]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from support.child import ENVIRONMENT
+from support.doctor import problems
 from support.memories import WordEmbedder
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
 

@@ -11,10 +11,10 @@ import pytest
 
 from support.child import ENVIRONMENT
 from support.databases import new_database
+from support.doctor import problems
 from support.killed_mongo_writer import DRAFTS, OLD
 from support.memories import START, WordEmbedder, record, said, step
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.memory.storage import Write

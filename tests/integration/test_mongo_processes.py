@@ -10,11 +10,11 @@ import pytest
 
 from support.child import ENVIRONMENT
 from support.databases import new_database
+from support.doctor import problems
 from support.memories import WordEmbedder, record, said, step
 from support.mongo import mongodb_server, with_database
 from support.storage_conformance import change, new
 from thoughtcycle.errors import StorageFailed
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.memory.storage.mongo.schema import MIGRATIONS

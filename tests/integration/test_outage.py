@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from support.child import ENVIRONMENT
+from support.doctor import problems
 from support.graphs import Lab
 from support.memories import WordEmbedder, pragma, said, step
 from support.mongo import mongodb_server, with_database
@@ -24,7 +25,6 @@ from thoughtcycle.cli.display import PipeDisplay
 from thoughtcycle.errors import LearnedLater, MemoryAway, StorageFailed, StorageUnavailable
 from thoughtcycle.graph.thought_cycle import create_thought_cycle
 from thoughtcycle.integrations.tool_service import ToolRefused, ToolRequest, ToolService
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.memory.offline import outage

@@ -12,11 +12,11 @@ import pytest
 from fastapi import FastAPI
 from langgraph.checkpoint.memory import InMemorySaver
 
+from support.doctor import problems
 from support.memories import pragma
 from support.web import RULES, events, said, serving, settings
 from thoughtcycle.checkpoints import factory
 from thoughtcycle.errors import StorageUnavailable
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.offline import outage
 from thoughtcycle.memory.offline.outage import SpooledTranscript

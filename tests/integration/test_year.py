@@ -14,11 +14,11 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from support.background import Background
+from support.doctor import problems
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
 from support.year import BEGIN, CHATS, CITIES, IN_PERSON, MONTH, MONTHS, Line, month
 from thoughtcycle.budget import estimate_tokens
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.model import PreservedData
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
+from support.doctor import problems
 from support.memories import START
 from support.properties import SPEECH, USERS, QuickEmbedder, bindings, contents, drafts, said, texts
 from support.sheets import taken_in
 from thoughtcycle.errors import ThoughtcycleError
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryDraft, MemoryHit, MemoryRecord, MessageHit, Status
 from thoughtcycle.memory.redaction.fingerprint import is_sign

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from support.databases import new_database
+from support.doctor import problems
 from support.memories import Clock, WordEmbedder
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 
 

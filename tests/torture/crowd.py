@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+from support.doctor import problems
 from support.properties import QuickEmbedder
 from thoughtcycle.errors import InputRefused, NotAllowed
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryDraft, Status, utc_now
 from torture.children import Child, Tell, done

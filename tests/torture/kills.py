@@ -7,8 +7,8 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, get_args
 
+from support.doctor import problems
 from support.properties import QuickEmbedder
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryDraft, MemoryRecord, Status, utc_now
 from torture.children import Child, Tell, done

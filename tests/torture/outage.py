@@ -12,10 +12,10 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeAlias
 
+from support.doctor import problems
 from support.mongo import mongodb_server, with_database
 from support.properties import QuickEmbedder
 from thoughtcycle.errors import StorageFailed
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, CycleMessage, MemoryDraft, MemoryRecord, Source, utc_now
 from torture.children import Child, Tell, done

@@ -6,9 +6,9 @@ import pytest
 
 from support.engines import memory
 from support.memories import said, step
-from thoughtcycle.memory.maintenance.doctor import REPAIRABLE, IntegrityIssue, of_journal, of_transcript
+from thoughtcycle.memory.maintenance.doctor import of_journal, of_transcript
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model import Conversation, MemoryDraft, Source, utc_now
+from thoughtcycle.memory.model import REPAIRABLE, Conversation, IntegrityIssue, MemoryDraft, Source, utc_now
 from thoughtcycle.memory.storage import CycleState
 from thoughtcycle.memory.storage.mongo.storage import MongoStorage
 from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage

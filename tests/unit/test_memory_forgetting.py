@@ -8,11 +8,11 @@ import pytest
 from pymongo import MongoClient
 
 from support.databases import new_database
+from support.doctor import problems
 from support.engines import memory
 from support.memories import Clock, WordEmbedder, record, said, step
 from support.storage_conformance import new
 from thoughtcycle.errors import NotAllowed
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, MemoryDraft, Source, utc_now
 from thoughtcycle.memory.storage.epochs import Epochs

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from support.databases import new_database
+from support.doctor import problems
 from support.engines import memory
 from support.memories import Clock, WordEmbedder, said, step
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, MemoryDraft, Source
 from thoughtcycle.memory.transfer import import_own as reimport

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from support.doctor import problems
 from support.engines import memory
 from support.memories import START, Clock
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.items.service import PASSING, run_out
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.namespace import ItemSpace, item_space, owned, owner_of, stored_space
 from thoughtcycle.memory.model.records import ITEM, Access, MemoryDraft

@@ -12,7 +12,7 @@ from support.engines import memory as memory  # the fixture
 from support.memories import Clock, WordEmbedder, said, step
 from thoughtcycle.errors import InputRefused, ModelTransient, NotAllowed, StorageFailed
 from thoughtcycle.integrations.tool_service import ToolRequest, ToolService
-from thoughtcycle.memory.maintenance.doctor import flaws
+from thoughtcycle.memory.maintenance.doctor import issues
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.attachment import file_of
 from thoughtcycle.memory.model.records import MemoryDraft, Source
@@ -183,7 +183,7 @@ async def test_doctor_sees_what_does_not_fit_and_removes_strays(tmp_path: Path) 
             await memory.file("ana", kept.id)
         assert [flaw.code for flaw in await memory.doctor("ana", mend=True)] == ["file_damaged"]
         await storage.database.write(lambda db: db.execute("DELETE FROM files"))
-        assert [flaw.code for flaw in await flaws(storage, "ana")] == ["file_missing"]
+        assert [flaw.code for flaw in await issues(storage, "ana")] == ["file_missing"]
 
 
 async def test_backup_and_forgetting_take_files_with_them(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
+from support.doctor import problems
 from support.memories import START, Clock, WordEmbedder
 from thoughtcycle.errors import InputRefused, ModelFailed
 from thoughtcycle.memory.maintenance import reembed as reembedding
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.maintenance.reembed import Outdated, Reembedded
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryDraft, MemoryHit

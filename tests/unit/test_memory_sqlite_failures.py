@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from support.blocking import no_blocking
+from support.doctor import problems
 from support.memories import WordEmbedder, pragma, record
 from thoughtcycle.errors import InputRefused, StorageFailed
-from thoughtcycle.memory.maintenance.doctor import problems
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
 from thoughtcycle.memory.storage import Write

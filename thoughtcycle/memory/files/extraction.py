@@ -1,4 +1,4 @@
-"""Looks at a file that shall be kept: checks it, and reads its text in a process of its own."""
+"""Checks a file to be stored and extracts its text; PDF and DOCX in a child process."""
 
 import asyncio
 import hashlib
@@ -21,18 +21,18 @@ from thoughtcycle.memory.model import Attachment, FileContent
 
 _KINDS = {PDF: "pdf", DOCX: "docx"}
 _KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH")
-"""Of the environment what a process needs to start; no key is in the reach of a hostile file."""
+"""Environment variables that a process needs to start; a hostile file reaches no key."""
 LONGEST_CAPTION = 300
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-"""What stands in no text file: control characters but white space and escape."""
+"""Control characters that no text file has: all but white space and escape."""
 _READERS = ThreadPoolExecutor(2, thread_name_prefix="file")
-"""Files read at once: of the loop's own threads a few slow files would leave none for anything else."""
+"""Own threads, so that a few slow files do not use up those of the event loop."""
 
 
 @dataclass(frozen=True)
 class FileLimits:
-    """How far the reading of one file may go."""
+    """Limits for reading one file."""
 
     bytes: int = 10_000_000
     characters: int = 100_000
@@ -49,7 +49,7 @@ DEFAULT = FileLimits()
 async def look_at(
     name: str, data: bytes, *, caption: str = "", claimed: str | None = None, limits: FileLimits = DEFAULT
 ) -> Attachment:
-    """The file with its text, checked; nothing is kept of it yet.
+    """The file with its text, checked; nothing is stored yet.
 
     `claimed` is the media type that came with it. Raises InputRefused: 'file_name', 'file_empty',
     'file_too_large', 'file_type', 'file_mismatch', 'file_unsafe', 'file_encrypted', 'file_unreadable',
@@ -62,54 +62,53 @@ async def look_at(
         raise InputRefused("file_too_large", name=repr(name), size=len(data), largest=limits.bytes)
     child, loop = _Child(), asyncio.get_running_loop()
     try:
-        return await loop.run_in_executor(_READERS, _look_at, name, data, caption, claimed, limits, child)
+        return await loop.run_in_executor(_READERS, _extract, name, data, caption, claimed, limits, child)
     except asyncio.CancelledError:
-        child.end()
+        child.kill()
         raise
 
 
 class _Child:
-    """The process that reads a file, for as long as somebody waits for it."""
+    """The process that reads a file, killed when its caller is cancelled."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._over = False
+        self._killed = False
 
-    def begun(self, process: "subprocess.Popen[bytes]") -> None:
-        """Is told of the process; the other thread may have given up meanwhile."""
+    def started(self, process: "subprocess.Popen[bytes]") -> None:
+        """Registers the process; the caller on the other thread may be cancelled already."""
         self._process = process
-        if self._over:
+        if self._killed:
             process.kill()
 
-    def end(self) -> None:
-        """Ends it, now or as soon as it begins."""
-        self._over = True
+    def kill(self) -> None:
+        """Kills the process, now or as soon as it starts."""
+        self._killed = True
         if self._process is not None:
             self._process.kill()
 
 
-def _look_at(
+def _extract(
     name: str, data: bytes, caption: str, claimed: str | None, limits: FileLimits, child: _Child
 ) -> Attachment:
-    media_type = checked_type(name, data, claimed)
-    told: Mapping[str, Any] = {}
-    text = ""
+    media_type, text = checked_type(name, data, claimed), ""
+    facts: Mapping[str, Any]
     if media_type.startswith("image/"):
-        told = image_size(name, media_type, data)._asdict()
+        facts = image_size(name, media_type, data)._asdict()
     else:
-        apart = media_type in _KINDS
-        found = _read_apart(name, media_type, data, limits, child) if apart else _decoded(name, data)
+        parsed = media_type in _KINDS
+        found = _parse_in_child(name, media_type, data, limits, child) if parsed else _decoded(name, data)
         text = _printable(str(found["text"]))
         complete = bool(found["complete"]) and len(text) <= limits.characters
         text = text[: limits.characters].strip()
-        told = {"characters": len(text), "complete": complete, "pages": found.get("pages")}
+        facts = {"characters": len(text), "complete": complete, "pages": found.get("pages")}
     content = FileContent(
         sha256=hashlib.sha256(data).hexdigest(),
         name=name,
         media_type=media_type,
         size=len(data),
         caption=" ".join(_printable(caption).split())[:LONGEST_CAPTION],
-        **told,
+        **facts,
     )
     return Attachment(content=content, text=text, data=data)
 
@@ -128,30 +127,30 @@ def _decoded(name: str, data: bytes) -> Mapping[str, Any]:
 
 
 def _printable(text: str) -> str:
-    """`text` without what no database and no terminal takes."""
+    """`text` without control characters and lone surrogates, which databases and terminals refuse."""
     return _CONTROLS.sub("", text).encode(errors="ignore").decode()
 
 
-def _read_apart(
+def _parse_in_child(
     name: str, media_type: str, data: bytes, limits: FileLimits, child: _Child
 ) -> Mapping[str, Any]:
-    """What the child process tells of the file; it has no way to the loop, the database or the keys."""
+    """The JSON output of the child process, which has no access to the loop, the database or the keys."""
     numbers = (limits.characters, limits.pages, max(1, round(limits.seconds)), limits.memory)
     command = [sys.executable, "-I", str(Path(extraction_child.__file__)), _KINDS[media_type]]
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    pipe = subprocess.PIPE
+    pipe, slow = subprocess.PIPE, InputRefused("file_slow", name=repr(name), seconds=limits.seconds)
     with subprocess.Popen(
         [*command, *map(str, numbers)], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
     ) as process:
-        child.begun(process)
+        child.started(process)
         try:
-            told, _ = process.communicate(data, timeout=limits.seconds + 5)
+            output, _ = process.communicate(data, timeout=limits.seconds + 5)
         except subprocess.TimeoutExpired as error:
             process.kill()
-            raise InputRefused("file_slow", name=repr(name), seconds=limits.seconds) from error
+            raise slow from error
     if process.returncode != 0:  # killed by its limits
-        raise InputRefused("file_slow", name=repr(name), seconds=limits.seconds)
-    found: dict[str, Any] = json.loads(told)
+        raise slow
+    found: dict[str, Any] = json.loads(output)
     if "missing" in found:
         raise extra_missing("documents", repr(name))
     if code := found.get("refused"):

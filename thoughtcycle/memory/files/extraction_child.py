@@ -25,18 +25,18 @@ class Refused(Exception):
 
 
 def confine(seconds: int, memory: int) -> None:
-    """Limits this process, where the system can: processor time, memory, and no file may be written."""
+    """Limits processor time (seconds) and memory (bytes) of this process and forbids it to write files."""
     try:
         import resource
-    except ImportError:  # Windows: only the caller's clock is left
+    except ImportError:  # Windows: only the caller's timeout is left
         return
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
-def of_pdf(data: bytes, most_pages: int) -> tuple[Iterator[str | None], int]:
-    """The texts of its pages; actions, scripts and attachments in it are not looked at."""
+def pdf_pages(data: bytes, most_pages: int) -> tuple[Iterator[str | None], int]:
+    """The texts of the pages, and their number; actions, scripts and attachments are ignored."""
     from pypdf import PdfReader
 
     reader = PdfReader(BytesIO(data))
@@ -45,10 +45,10 @@ def of_pdf(data: bytes, most_pages: int) -> tuple[Iterator[str | None], int]:
     pages = reader.pages
     if len(pages) > most_pages:
         raise Refused("file_unsafe")
-    return map(text_of, pages), len(pages)
+    return map(page_text, pages), len(pages)
 
 
-def text_of(page: Any) -> str | None:
+def page_text(page: Any) -> str | None:
     """The text of a page; None for one that is damaged: the others are still read."""
     try:
         return str(page.extract_text())
@@ -56,8 +56,8 @@ def text_of(page: Any) -> str | None:
         return None
 
 
-def of_docx(data: bytes) -> Iterator[str]:
-    """The texts of its paragraphs and tables, in their order."""
+def docx_blocks(data: bytes) -> Iterator[str]:
+    """The texts of the paragraphs and tables, in their order."""
     check_parts(data)
     from docx import Document
 
@@ -80,7 +80,7 @@ def check_parts(data: bytes) -> None:
 
 
 def blocks(container: Any) -> Iterator[str]:
-    """What stands in a document or a cell; merged cells are told once."""
+    """The texts in a document or a cell; merged cells count once."""
     for block in container.iter_inner_content():
         if not hasattr(block, "rows"):
             yield block.text
@@ -90,13 +90,13 @@ def blocks(container: Any) -> Iterator[str]:
             yield " | ".join(" ".join(blocks(cell)) for cell in cells.values())
 
 
-def gathered(parts: Iterable[str | None], most: int) -> tuple[str, bool]:
+def joined(parts: Iterable[str | None], most: int) -> tuple[str, bool]:
     """The parts as lines up to `most` characters, and whether that is all."""
     found: list[str] = []
-    size, lost = 0, 0
+    size, lost = 0, False
     for part in parts:
-        lost += part is None
         if part is None:
+            lost = True
             continue
         found.append(part)
         size += len(part) + 1
@@ -108,28 +108,28 @@ def gathered(parts: Iterable[str | None], most: int) -> tuple[str, bool]:
 
 
 def read(kind: str, data: bytes, most: int, most_pages: int) -> dict[str, Any]:
-    """What is to be told of the document."""
-    parts, pages = of_pdf(data, most_pages) if kind == "pdf" else (of_docx(data), None)
-    text, complete = gathered(parts, most)
+    """The output for a document."""
+    parts, pages = pdf_pages(data, most_pages) if kind == "pdf" else (docx_blocks(data), None)
+    text, complete = joined(parts, most)
     return {"text": text, "complete": complete, "pages": pages}
 
 
 def main() -> None:
-    """Reads what the arguments say."""
+    """Reads the document from standard input, within the limits of the arguments."""
     kind, most, most_pages, seconds, memory = sys.argv[1], *map(int, sys.argv[2:6])
     logging.disable()
     sys.setrecursionlimit(2_000)
     data = sys.stdin.buffer.read()
     confine(seconds, memory)
     try:
-        told = read(kind, data, most, most_pages)
+        output = read(kind, data, most, most_pages)
     except Refused as refusal:
-        told = {"refused": str(refusal)}
+        output = {"refused": str(refusal)}
     except ModuleNotFoundError as error:
-        told = {"missing": error.name}
+        output = {"missing": error.name}
     except Exception as error:  # noqa: BLE001  (whatever a damaged file makes the libraries raise)
-        told = {"refused": "file_unreadable", "cause": type(error).__name__}
-    sys.stdout.write(json.dumps(told))
+        output = {"refused": "file_unreadable", "cause": type(error).__name__}
+    sys.stdout.write(json.dumps(output))
 
 
 if __name__ == "__main__":

@@ -26,10 +26,9 @@ SUFFIXES: Mapping[str, str] = {
     ".webp": "image/webp",
     ".gif": "image/gif",
 }
-TEXTS = (PLAIN, MARKDOWN)
 LONGEST_NAME = 200
 MOST_PIXELS = 100_000_000
-"""Of an image: beyond it whoever shows it is asked for more memory than a person's picture needs."""
+"""Pixels of an image; showing a larger one takes more memory than any photograph needs."""
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(?:\..*)?", re.IGNORECASE)
 """Names that Windows takes for devices, whatever follows the dot."""
 _FORBIDDEN = frozenset('/\\:*?"<>|')
@@ -63,7 +62,7 @@ def checked_name(name: str) -> str:
 def checked_type(name: str, data: bytes, claimed: str | None = None) -> str:
     """The media type that name, claim and content agree on.
 
-    Raises InputRefused: 'file_type' for one that is not taken, 'file_mismatch' where the bytes are another.
+    Raises InputRefused: 'file_type' for an unsupported one, 'file_mismatch' where the three differ.
     """
     suffix = PurePath(name).suffix.casefold()
     named = SUFFIXES.get(suffix)
@@ -71,26 +70,24 @@ def checked_type(name: str, data: bytes, claimed: str | None = None) -> str:
         raise InputRefused("file_type", name=repr(name), types=" ".join(SUFFIXES))
     true = _true_type(data)
     asked = (claimed or "").split(";")[0].strip().casefold()
-    same = true == named or (true == PLAIN and named in TEXTS)
-    if not same or not _agrees(asked, named):
+    text = named in (PLAIN, MARKDOWN)
+    same = true == named or (true == PLAIN and text)
+    # "any bytes" and "any text" claim nothing
+    loose = ("", "application/octet-stream", "image/jpg" if named == "image/jpeg" else "")
+    agreed = asked in (*loose, named) or (text and asked.startswith("text/"))
+    if not same or not agreed:
         raise InputRefused("file_mismatch", name=repr(name), claimed=asked or named, true=true)
     return named
 
 
 def check_described(name: str, media_type: str) -> None:
-    """ValueError for a name or a type that no file has which was taken in: both become headers again."""
+    """Raises ValueError for a name or a type that no attached file has: both become HTTP headers again."""
     try:
-        known = checked_name(name) == name and media_type in SUFFIXES.values()
+        valid = checked_name(name) == name and media_type in SUFFIXES.values()
     except InputRefused as refusal:
         raise ValueError(refusal.code) from refusal
-    if not known:
+    if not valid:
         raise ValueError("no file that could be attached")
-
-
-def _agrees(asked: str, named: str) -> bool:
-    """Whether a claimed type means the type of the name; "any bytes" and "any text" claim nothing."""
-    loose = ("", "application/octet-stream", "image/jpg" if named == "image/jpeg" else "")
-    return asked in (*loose, named) or (named in TEXTS and asked.startswith("text/"))
 
 
 def _true_type(data: bytes) -> str:
@@ -120,14 +117,14 @@ def _holds_document(data: bytes) -> bool:
 
 
 def image_size(name: str, media_type: str, data: bytes) -> Size:
-    """The size that an image's header tells; nothing of it is decoded.
+    """The size in an image's header, in pixels; nothing is decoded.
 
     Raises InputRefused: 'file_unreadable' without a header, 'file_unsafe' beyond MOST_PIXELS.
     """
     try:
         size = _SIZES[media_type](data)
-    except (struct.error, IndexError) as error:
-        raise InputRefused("file_unreadable", name=repr(name)) from error
+    except (struct.error, IndexError):
+        size = Size(0, 0)
     if not size.width or not size.height:
         raise InputRefused("file_unreadable", name=repr(name))
     if size.width * size.height > MOST_PIXELS:

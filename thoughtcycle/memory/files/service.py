@@ -1,4 +1,4 @@
-"""Files: files as memories that are found by their text, and give their bytes back (LM-15)."""
+"""Stores files as memories that are found by their text (LM-15)."""
 
 import hashlib
 import logging
@@ -21,12 +21,12 @@ from thoughtcycle.memory.versioning import search_keys
 
 log = logging.getLogger(__name__)
 
-_SEEN = ("active", "archived", "superseded")
 _TRIES = 3
+"""Writes of a file while another process erases the same one."""
 
 
 class Files:
-    """Keeps files beside their memories, each user's own."""
+    """A user's files, each with the memory that describes it."""
 
     def __init__(self, core: Core, records: Records) -> None:
         self._core = core
@@ -45,10 +45,10 @@ class Files:
         cycle: str | None = None,
         limits: FileLimits = DEFAULT,
     ) -> MemoryRecord:
-        """Keeps an image or a document as a memory, with the text that was read out of it.
+        """Stores an image or a document as a memory, with the text that was extracted from it.
 
         `name` is the file's, without a folder; `claimed` the media type that came with it, if any. The same
-        bytes are the same memory: a new name or caption gives it a new version. Nothing is kept of a file
+        bytes are the same memory: a new name or caption gives it a new version. Nothing is stored of a file
         that is refused: InputRefused as `extraction.look_at`; StorageFailed while the database is away.
         """
         owned(user)
@@ -59,9 +59,9 @@ class Files:
     async def keep_file(
         self, user: str, attachment: Attachment, *, source: Source | None = None, said: datetime | None = None
     ) -> MemoryRecord:
-        """Keeps a file that `look_at` has looked at; the bytes first, so that no memory lacks its file.
+        """Stores a file that `look_at` has checked; the bytes first, so that no memory lacks its file.
 
-        While the embedding model is out of reach it is found by words alone; `reembed` makes that good.
+        Without the embedding model it is found by words alone until `reembed` adds its vectors.
         """
         content = attachment.content
         known = await self._storage.memories.same(owned(user), identities=(), keys={key_of(content.sha256)})
@@ -80,26 +80,23 @@ class Files:
         except ModelFailed as failure:
             log.warning("a file is kept without vectors: %s", failure.code)
             vectors = {}
-        tries = _TRIES
-        while True:
+        for _ in range(_TRIES):
             await self._storage.files.put(user, content.sha256, attachment.data)
             (saved,) = await self._records.save(user, [draft], vectors=vectors)
-            tries -= 1
-            if not tries or content.sha256 in await self._storage.files.listing(user):
-                break  # else another process was erasing this very file
-        if saved.outcome == "erased":  # it was, after this cycle began
+            if content.sha256 in await self._storage.files.listing(user):
+                break
+        if saved.outcome == "erased":  # after this cycle began
             await self._storage.files.drop(user, content.sha256)
         return saved.record
 
     async def file(self, user: str, id: str) -> bytes:
         """The bytes of a memory's file, as they were attached.
 
-        Raises MemoryUnknown for a memory that is not there or out of sight,
-        InputRefused('file_none') for one that is no file, StorageFailed('file_lost') where the bytes are
-        missing or damaged.
+        Raises MemoryUnknown for a memory that is missing or hidden, InputRefused('file_none') for one that
+        is no file, StorageFailed('file_lost') where the bytes are missing or damaged.
         """
         record = next(iter(await self._storage.memories.records(owned(user), [id])), None)
-        if record is None or record.status not in _SEEN:
+        if record is None or record.status not in ("active", "archived", "superseded"):
             raise MemoryUnknown(id)
         sha256 = file_of(record.content)
         if sha256 is None:

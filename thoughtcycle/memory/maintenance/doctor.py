@@ -1,22 +1,56 @@
-"""Checks what is stored against the invariants that every write keeps, and repairs what can be repaired."""
+"""Checks stored data against the invariants that every write keeps, and repairs it where possible."""
 
+import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from thoughtcycle.memory.maintenance.document_checkup import DOCUMENT_ISSUES, mend_sheets, sheet_flaws
-from thoughtcycle.memory.maintenance.file_checkup import file_flaws
-from thoughtcycle.memory.model import REPAIRABLE as REPAIRABLE
-from thoughtcycle.memory.model import STATUSES, Conversation, MemoryRecord, file_of, utc_now
-from thoughtcycle.memory.model import IntegrityIssue as IntegrityIssue
-from thoughtcycle.memory.storage import CycleState, Storage
+from thoughtcycle.memory.core import Core, owned
+from thoughtcycle.memory.maintenance.document_checkup import document_issues, repair_documents
+from thoughtcycle.memory.model import (
+    DOCUMENT_ISSUES,
+    STATUSES,
+    Conversation,
+    IntegrityIssue,
+    MemoryRecord,
+    file_of,
+    item_space,
+    utc_now,
+)
+from thoughtcycle.memory.storage import Census, CycleState, Storage
 
 _PAGE = 500
 
 
+class Maintenance:
+    """Checks, repairs and counts the data of a user, or of the whole database."""
+
+    def __init__(self, core: Core) -> None:
+        self._storage = core.storage
+
+    async def doctor(self, user: str | None = None, *, mend: bool = False) -> list[IntegrityIssue]:
+        """The issues in the data of `user`; None: of all users, and of the database as a whole.
+
+        With `mend` repairs first and returns the issues that are left.
+        """
+        found = []
+        if mend and user is None:
+            await self._storage.health.mend()
+        for one in await self._storage.users.listing() if user is None else [owned(user), item_space(user)]:
+            if mend:
+                await repair(self._storage, one)
+            found += await issues(self._storage, one)
+        broken = await self._storage.health.integrity() if user is None else []
+        return [*(IntegrityIssue("database", {"told": line}) for line in broken), *found]
+
+    async def stats(self, user: str) -> Census:
+        """How many memories (by status and kind), chats, cycles and changes a user has, and their bytes."""
+        return await self._storage.users.census(owned(user))
+
+
 @dataclass
 class _Seen:
-    """What the documents of a space tell, without what they say."""
+    """References and revisions of the memories of a space, without their content."""
 
     revisions: dict[str, int] = field(default_factory=dict)
     currents: dict[str, str] = field(default_factory=dict)
@@ -34,57 +68,51 @@ class _Seen:
             self.keys[record.key] += 1
 
 
-async def problems(storage: Storage, user: str) -> list[str]:
-    """`flaws` of a user as lines; [] when everything fits together."""
-    return [flaw.text() for flaw in await flaws(storage, user)]
+async def issues(storage: Storage, user: str) -> list[IntegrityIssue]:
+    """The violated invariants in a user's data.
 
-
-async def flaws(storage: Storage, user: str) -> list[IntegrityIssue]:
-    """What is wrong with a user's data.
-
-    Documents and vectors name each other (TC-15), journal numbers have no gap, every document carries the
+    Memories and vectors name each other (TC-15), journal numbers have no gap, every memory carries the
     number of the last row about it, a key names one active memory, a former version names a memory, memories
     and files name each other, a chat ends with a cycle of its own, every cycle is of a chat, closed cycles
-    have a number each, open ones none.
-    Of sheets see `sheet_checkup.of_sheet`.
+    have a number each, open ones none. For conversation memories, profile and settings see
+    `document_checkup`.
     """
-    found = [flaw async for flaw in _of_memories(storage, user)]
-    chats = {chat.id: chat async for chat in _chats(storage, user)}
-    states = await storage.health.cycle_states(user)
-    sheets = [flaw for _, flaw in await sheet_flaws(storage, user, chats, states)]
-    return [*found, *of_transcript(chats, states), *sheets]
+    found = [issue async for issue in _of_memories(storage, user)]
+    chats, states = await _chats(storage, user), await storage.health.cycle_states(user)
+    documents = [issue for _, issue in await document_issues(storage, user, chats, states)]
+    return [*found, *of_transcript(chats, states), *documents]
 
 
 async def repair(storage: Storage, user: str) -> None:
-    """Puts right what is REPAIRABLE; running it again changes nothing.
+    """Repairs the issues that are repairable; idempotent.
 
     A missing vector is not listed any more (the memory is found by its words), a stray one is deleted. A
     chat whose end is missing ends with its last closed cycle; a chat that is missing comes back, nameless.
-    A file that no memory names is deleted. A sheet that cannot be used goes, and its cycles wait for
-    formation again.
+    A file that no memory names is deleted. A document that cannot be used is dropped, and its cycles wait
+    for formation again.
     """
-    found = await flaws(storage, user)
-    codes = {flaw.code for flaw in found}
-    for flaw in found:
-        if flaw.code == "file_stray":
-            await storage.files.drop(user, str(flaw.values["file"]))
+    found = await issues(storage, user)
+    codes = {issue.code for issue in found}
+    for issue in found:
+        if issue.code == "file_stray":
+            await storage.files.drop(user, str(issue.values["file"]))
     if codes & {"vector_missing", "vector_stray"}:
         await storage.health.mend_vectors(user)
     states = await storage.health.cycle_states(user)
     if "cycle_number" in codes:
-        for id in wrongly_numbered(states):
+        for id in _wrongly_numbered(states):
             await storage.transcript.amend_cycle(user, id, lambda cycle: cycle, anew=True)
         states = await storage.health.cycle_states(user)
     if codes & {"tip_missing", "chat_missing"}:
-        chats = {chat.id: chat async for chat in _chats(storage, user)}
-        for flaw in of_transcript(chats, states):
-            if flaw.code in ("tip_missing", "chat_missing"):
-                id, at = str(flaw.values["chat"]), utc_now()
+        chats = await _chats(storage, user)
+        for issue in of_transcript(chats, states):
+            if issue.code in ("tip_missing", "chat_missing"):
+                id, at = str(issue.values["chat"]), utc_now()
                 chat = chats.get(id) or Conversation(id=id, user=user, created=at, updated=at)
-                await storage.chats.adopt(chat.model_copy(update={"tip": last_closed(states, id)}))
+                await storage.chats.adopt(chat.model_copy(update={"tip": _last_closed(states, id)}))
     if codes & DOCUMENT_ISSUES:
-        chats = {chat.id: chat async for chat in _chats(storage, user)}
-        await mend_sheets(storage, user, chats, await storage.health.cycle_states(user))
+        chats = await _chats(storage, user)
+        await repair_documents(storage, user, chats, await storage.health.cycle_states(user))
 
 
 async def _of_memories(storage: Storage, space: str) -> AsyncIterator[IntegrityIssue]:
@@ -108,10 +136,28 @@ async def _of_memories(storage: Storage, space: str) -> AsyncIterator[IntegrityI
                 yield IntegrityIssue("journal_gap", {"before": entry.number, "after": number})
             number, known = entry.number, True
             last[entry.memory] = number
-    for flaw in of_journal(seen.revisions, last, seen.currents, seen.keys):
-        yield flaw
-    async for flaw in file_flaws(storage, space, seen.files):
-        yield flaw
+    for issue in of_journal(seen.revisions, last, seen.currents, seen.keys):
+        yield issue
+    async for issue in _of_files(storage, space, seen.files):
+        yield issue
+
+
+async def _of_files(storage: Storage, user: str, named: Mapping[str, str]) -> AsyncIterator[IntegrityIssue]:
+    """The issues of the user's files; `named`: hash → a memory, not erased, that names it.
+
+    Reads every file and compares its hash with the one under which it is stored.
+    """
+    there = await storage.files.listing(user)
+    for sha256, memory in named.items():
+        if sha256 not in there:
+            yield IntegrityIssue("file_missing", {"memory": memory, "file": sha256})
+    for sha256 in there:
+        if sha256 not in named:
+            yield IntegrityIssue("file_stray", {"file": sha256})
+            continue
+        data = await storage.files.get(user, sha256)
+        if data is not None and hashlib.sha256(data).hexdigest() != sha256:
+            yield IntegrityIssue("file_damaged", {"memory": named[sha256], "file": sha256})
 
 
 def of_journal(
@@ -120,7 +166,7 @@ def of_journal(
     currents: Mapping[str, str],
     keys: Mapping[str, int],
 ) -> Iterator[IntegrityIssue]:
-    """What does not fit between documents (`revisions`, `currents`, `keys`) and their `last` rows."""
+    """The mismatches between memories (`revisions`, `currents`, `keys`) and their `last` journal rows."""
     for id, revision in revisions.items():
         if last.get(id) != revision:
             yield IntegrityIssue("revision", {"memory": id, "revision": revision, "journal": last.get(id)})
@@ -135,10 +181,9 @@ def of_journal(
 
 
 def of_transcript(
-    chats: Mapping[str, Conversation], states: Iterable[CycleState]
+    chats: Mapping[str, Conversation], states: Sequence[CycleState]
 ) -> Iterator[IntegrityIssue]:
-    """What does not fit between a user's chats and cycles."""
-    states = list(states)
+    """The mismatches between a user's chats and cycles."""
     places = {state.id: state.chat for state in states}
     for chat in chats.values():
         if chat.tip is not None and places.get(chat.tip) != chat.id:
@@ -146,13 +191,12 @@ def of_transcript(
     for id in dict.fromkeys(state.chat for state in states):
         if id not in chats:
             yield IntegrityIssue("chat_missing", {"chat": id})
-    for id in wrongly_numbered(states):
+    for id in _wrongly_numbered(states):
         yield IntegrityIssue("cycle_number", {"cycle": id})
 
 
-def wrongly_numbered(states: Iterable[CycleState]) -> list[str]:
+def _wrongly_numbered(states: Sequence[CycleState]) -> list[str]:
     """Closed cycles without a number of their own, and open ones with one."""
-    states = list(states)
     times = Counter(state.number for state in states)
     return [
         state.id
@@ -161,15 +205,16 @@ def wrongly_numbered(states: Iterable[CycleState]) -> list[str]:
     ]
 
 
-def last_closed(states: Iterable[CycleState], chat: str) -> str | None:
+def _last_closed(states: Sequence[CycleState], chat: str) -> str | None:
     """The cycle of a chat that was closed last."""
     closed = [(state.number or 0, state.id) for state in states if state.chat == chat and not state.open]
     return max(closed)[1] if closed else None
 
 
-async def _chats(storage: Storage, user: str) -> AsyncIterator[Conversation]:
+async def _chats(storage: Storage, user: str) -> dict[str, Conversation]:
+    found: dict[str, Conversation] = {}
     after = None
-    while chats := await storage.chats.conversations(user, after=after, limit=_PAGE):
-        for chat in chats:
-            yield chat
-        after = chats[-1].id
+    while page := await storage.chats.conversations(user, after=after, limit=_PAGE):
+        found |= {chat.id: chat for chat in page}
+        after = page[-1].id
+    return found

@@ -1,4 +1,4 @@
-"""Checks what formation made against what it was made of, and puts it right."""
+"""Checks and repairs conversation memories, profile and settings."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import get_args
@@ -13,26 +13,25 @@ from thoughtcycle.memory.conversation import (
     without_cycles,
 )
 from thoughtcycle.memory.erasure import rebuild
-from thoughtcycle.memory.model import DOCUMENT_ISSUES as DOCUMENT_ISSUES
 from thoughtcycle.memory.model import ConversationMemory, IntegrityIssue, Profile, utc_now
 from thoughtcycle.memory.storage import CycleState, DocumentKind, DocumentName, Storage, StoredDocument
 
 _PAGE = 200
 
-Found = tuple[StoredDocument | None, IntegrityIssue]
-"""What is wrong with a document; None: with the settings."""
+DocumentIssue = tuple[StoredDocument | None, IntegrityIssue]
+"""A issue with its document; None: of the settings."""
 
 
-async def sheet_flaws(
+async def document_issues(
     storage: Storage, user: str, chats: Collection[str], states: Sequence[CycleState]
-) -> list[Found]:
-    """What is wrong with a user's documents and settings, given the user's chats and cycles."""
-    found: list[Found] = []
+) -> list[DocumentIssue]:
+    """The issues of a user's documents and settings, given the user's chats and cycles."""
+    found: list[DocumentIssue] = []
     kinds: Sequence[DocumentKind] = get_args(DocumentKind)
     for kind in kinds:
         offset = 0
         while page := await storage.documents.page(user, kind, limit=_PAGE, offset=offset):
-            found += [(one, flaw) for one in page for flaw in of_document(one, chats, states)]
+            found += [(one, issue) for one in page for issue in _issues_of(one, chats, states)]
             offset += len(page)
     try:
         settings_of(await storage.documents.settings(user), user)
@@ -41,13 +40,13 @@ async def sheet_flaws(
     return found
 
 
-def of_document(
+def _issues_of(
     stored: StoredDocument, chats: Collection[str], states: Sequence[CycleState]
 ) -> Iterator[IntegrityIssue]:
-    """What is wrong with one.
+    """The issues of one document.
 
-    It can be read and is its owner's, the chat is there, and so are the cycles that it names, of that chat;
-    it tells the revision at which it is stored, and the word counts are those of its texts.
+    A sound document can be read and names its owner, its chat exists, and so do the cycles that it names, in
+    that chat; it names the revision at which it is stored, and its word counts are those of its texts.
     """
     name = {"sheet": f"{stored.kind} {stored.id!r}" if stored.id else stored.kind}
     if stored.kind == "conversation" and stored.id not in chats:
@@ -84,30 +83,29 @@ def cycles_of(record: object) -> set[str]:
     return set()
 
 
-async def mend_sheets(
+async def repair_documents(
     storage: Storage, user: str, chats: Collection[str], states: Sequence[CycleState]
 ) -> None:
-    """Puts right what `sheet_flaws` finds."""
+    """Repairs the issues that `document_issues` finds."""
     wrong: dict[DocumentName, tuple[StoredDocument, set[str]]] = {}
-    for one, flaw in await sheet_flaws(storage, user, chats, states):
+    for one, issue in await document_issues(storage, user, chats, states):
         if one is None:
             settings = await storage.documents.settings(user) or {}
             await storage.documents.change_settings(user, salvaged(settings, user))
         else:
-            wrong.setdefault((one.kind, one.id), (one, set()))[1].add(flaw.code)
+            wrong.setdefault((one.kind, one.id), (one, set()))[1].add(issue.code)
     for name, (one, codes) in wrong.items():
         if "sheet_lost" in codes:
             await storage.documents.drop(user, name, at=utc_now())
         elif "sheet_broken" in codes or ("sheet_cycle" in codes and one.kind == "conversation"):
             await rebuild(storage, one, utc_now())
         else:
-            text, rows = dumped(_mended(one, states), one.revision + 1)
+            text, rows = dumped(_repaired(one, states), one.revision + 1)
             before, at = one.revision, one.updated
             await storage.documents.put(user, name, text, before=before, at=at, entries=rows)
 
 
-def _mended(stored: StoredDocument, states: Sequence[CycleState]) -> ConversationMemory | Profile:
-    """A readable record put right."""
+def _repaired(stored: StoredDocument, states: Sequence[CycleState]) -> ConversationMemory | Profile:
     record = as_stored(stored)
     if isinstance(record, Profile):
         return without_cycles(record, cycles_of(record) - _known(stored, states))

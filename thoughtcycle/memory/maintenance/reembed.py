@@ -1,4 +1,4 @@
-"""Another embedding model: what has vectors of a former one, or none, gets new ones, a few at a time."""
+"""Embeds memories and messages again after a change of the embedding model, batch by batch."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True)
 class Outdated:
-    """What embedding anew would ask of the model."""
+    """Memories and messages without vectors of the present model, and the cost of embedding them."""
 
     memories: int = 0
     messages: int = 0
@@ -26,7 +26,7 @@ class Outdated:
 
 @dataclass(frozen=True)
 class Reembedded:
-    """How far embedding anew has come."""
+    """Progress of embedding anew."""
 
     done: int
     total: int
@@ -34,7 +34,7 @@ class Reembedded:
 
 
 class Reembedding:
-    """Until it is done keywords serve, and vectors as far as there are some; hidden memories stay as is."""
+    """Gives memories new vectors; meanwhile keywords serve search. Hidden memories stay as they are."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -42,29 +42,24 @@ class Reembedding:
         self._embeddings = core.embeddings
         self._model = core.model
         self._storage = core.storage
-        self._talks = core.messages
+        self._messages = core.messages
 
     async def outdated(self, user: str) -> Outdated:
-        """What of the user has no vectors of the present model, and what embedding it would cost.
-
-        Raises InputRefused('no_embeddings') when there is no model.
-        """
-        memories, texts = 0, list[str]()
-        async for records in self._stale(owned(user)):
-            memories += len(records)
-            texts += [key for record in records for key in _keys(record)]
-        async with self._talks.index(user) as index:
-            said = [text for _, text in index.pending.values()]
-        asked = texts + said
-        return Outdated(memories, len(said), len(asked), sum(len(text[:LONGEST]) for text in asked))
+        """Counts texts without vectors of the present model. Raises InputRefused('no_embeddings')."""
+        stale = [record async for records in self._stale(owned(user)) for record in records]
+        texts = [key for record in stale for key in search_keys(record)]
+        async with self._messages.index(user) as index:
+            messages = [text for _, text in index.pending.values()]
+        texts += messages
+        return Outdated(len(stale), len(messages), len(texts), sum(len(text[:LONGEST]) for text in texts))
 
     async def reembed(self, user: str) -> AsyncIterator[Reembedded]:
-        """Gives memories and messages vectors of the present model; tells after each step how far it is.
+        """Gives memories and messages vectors of the present model; yields the progress after each batch.
 
         The old vectors of a memory go in the same transaction that brings its new ones, those of messages in
-        the end. Whoever breaks off, or is killed, has what was done so far: the next call goes on from there.
-        A text without direction gets no vector and counts again next time. Raises
-        InputRefused('no_embeddings'), ModelFailed when embeddings fail.
+        the end. An interrupted run keeps its finished batches; the next call goes on from there. A text with
+        a zero vector gets none and counts again next time. Raises InputRefused('no_embeddings'), ModelFailed
+        when embeddings fail.
         """
         found = await self.outdated(user)
         done, total = 0, found.memories + found.messages
@@ -73,8 +68,8 @@ class Reembedding:
             done += len(records)
             yield Reembedded(min(done, total), total)
         while True:
-            async with self._talks.index(user) as index:
-                made = await self._talks.complete_some(user, index)
+            async with self._messages.index(user) as index:
+                made = await self._messages.complete_some(user, index)
             if not made:
                 break
             done += made
@@ -82,7 +77,7 @@ class Reembedding:
         await self._storage.transcript.drop_message_vectors(user, keep=self._require_model())
 
     async def _stale(self, user: str) -> AsyncIterator[list[MemoryRecord]]:
-        """The memories to be embedded, some at a time; what changes meanwhile is not met again."""
+        """Batches of the memories to be embedded, without those that change meanwhile."""
         model = self._require_model()
         newest = await self._storage.memories.journal(user, limit=1)
         after, last = 0, newest[0].number if newest else 0
@@ -96,7 +91,7 @@ class Reembedding:
 
     async def _embed_anew(self, user: str, records: Sequence[MemoryRecord]) -> None:
         model, ids = self._require_model(), [record.id for record in records]
-        texts = [key for record in records for key in _keys(record)]
+        texts = [key for record in records for key in search_keys(record)]
         data = packed(await embed(self._embeddings, texts))
 
         async def plan() -> tuple[list[Write], None]:
@@ -118,11 +113,7 @@ class Reembedding:
         return self._model
 
 
-def _keys(record: MemoryRecord) -> tuple[str, ...]:
-    return search_keys(record)
-
-
 def _stale(record: MemoryRecord, stored: Sequence[Vector], model: str) -> bool:
     """Whether a memory that can be found has search keys, yet no vectors or some of another model."""
     models = {vector.model for vector in stored if vector.memory == record.id}
-    return record.status in BELIEVED and bool(_keys(record)) and models != {model}
+    return record.status in BELIEVED and bool(search_keys(record)) and models != {model}
