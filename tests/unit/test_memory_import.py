@@ -89,7 +89,7 @@ def plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 async def test_an_export_comes_back_as_it_was_and_once(
     memory: Memory, other: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reimport, "_AT_ONCE", 3)
+    monkeypatch.setattr(reimport, "_BATCH", 3)
     await filled(memory)
     before = await written(memory, tmp_path / "a")
     seen: list[tuple[int, int]] = []

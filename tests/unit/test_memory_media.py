@@ -18,7 +18,7 @@ from thoughtcycle.memory.model.attachment import file_of
 from thoughtcycle.memory.model.records import MemoryDraft, Source
 from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 from thoughtcycle.memory.text.spans import HIDDEN
-from thoughtcycle.memory.transfer import format_files as portable_files
+from thoughtcycle.memory.transfer import format as export_format
 from thoughtcycle.memory.transfer.backup import backup, restore
 from thoughtcycle.nodes.base.limits import Limits
 
@@ -129,7 +129,7 @@ async def test_a_file_that_was_attached_again_survives_the_erasure_of_the_first(
 async def test_export_brings_files_along_once(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(portable_files, "_PART", 1_000)
+    monkeypatch.setattr(export_format, "_PART", 1_000)
     data = random.Random(1).randbytes(1_250).hex().encode()
     kept = await memory.attach("ana", "grande.txt", data)
     await memory.attach("ana", "a.png", png(), caption="o gato")

@@ -21,7 +21,7 @@ from thoughtcycle.memory.records import Lifecycle, Records, RecordUpkeep
 from thoughtcycle.memory.search import Explainer, PassiveRecall, Search
 from thoughtcycle.memory.storage import Storage, open_storage
 from thoughtcycle.memory.transcript import Transcript
-from thoughtcycle.memory.transfer import Export, Import, OwnImport
+from thoughtcycle.memory.transfer import Export, Import
 
 
 class Memory:
@@ -115,7 +115,7 @@ class Memory:
         self.unlink_channel = channels.unlink_channel
         # all of a user, and the database
         self.export = Export(core, conversations).export
-        self.import_file = Import(core, transcript, OwnImport(core)).import_file
+        self.import_file = Import(core, transcript).import_file
         self.forget_user = self.user_erasure.forget_user
         self.stats = maintenance.stats
         self.doctor = maintenance.doctor

@@ -1,4 +1,4 @@
-"""Backup and restore of a whole database file, while others use it."""
+"""Backup and restore of a whole database file while it is in use."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ _TABLES = ("memories", "conversations", "cycles", "checkpoints")
 
 
 async def backup(url: str, file: Path, *, replace: bool = False) -> int:
-    """Writes the database of `url` as it is at one moment to `file`; its size in bytes.
+    """Writes a snapshot of the database of `url` to `file`; returns its size in bytes.
 
     Writers go on meanwhile. `file` must be new unless `replace`, else InputRefused('file_exists'), and
     writable, else InputRefused('file_unwritable'). Raises InputRefused('backup_mongodb') for MongoDB, which
@@ -24,7 +24,7 @@ async def backup(url: str, file: Path, *, replace: bool = False) -> int:
 
 
 async def restore(url: str, file: Path, *, replace: bool) -> None:
-    """Puts the backup `file` in the place of the database of `url`, all or nothing.
+    """Replaces the database of `url` by the backup `file`, atomically.
 
     The backup is checked first: StorageFailed says that it is damaged, of another program or of a newer
     version. A database that holds anything is only overwritten with `replace`, else

@@ -1,4 +1,4 @@
-"""Export: everything of a user as lines, page by page, without what the user had hidden."""
+"""Export: all data of a user as lines, page by page, without hidden content."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Collection
@@ -13,17 +13,16 @@ from thoughtcycle.memory.transfer.format import (
     STORE,
     Line,
     change_line,
-    chat_line,
     cycle_line,
     end_line,
+    file_lines,
     header,
     hidden_line,
     in_order,
-    link_line,
     memory_line,
+    plain_line,
 )
-from thoughtcycle.memory.transfer.format_documents import conversation_line, own_line
-from thoughtcycle.memory.transfer.format_files import file_lines
+from thoughtcycle.memory.transfer.format_documents import conversation_line, user_line
 from thoughtcycle.memory.versioning import REASON
 
 _PAGE = 200
@@ -32,10 +31,9 @@ _HIDDEN: tuple[Status, ...] = ("hidden",)
 
 
 class Export:
-    """What leaves the memory as a file of the user's own."""
+    """Writes all data of a user as an export file."""
 
     def __init__(self, core: Core, conversations: Conversations) -> None:
-        self._core = core
         self._conversations = conversations
         self._accesses = core.accesses
         self._clock = core.clock
@@ -45,10 +43,10 @@ class Export:
     async def export(self, user: str) -> AsyncIterator[Line]:
         """Everything of `user` as JSON objects, one per line of an export file (docs/export.md).
 
-        A header, each chat with its cycles, sheets, memories and former versions, their files, the journal,
-        the same of what apps keep for the user, and a last line that counts them. Of hidden memories only
-        that there are some: their words are blotted out everywhere. What changes meanwhile may be in or not;
-        a memory that does may come twice, the later line counts.
+        A header, each chat with its cycles, conversation memories, profile and settings, memories and former
+        versions, their files, the journal, the same of apps' items for the user, and a last line that counts
+        them. Hidden memories come without content, their words are masked everywhere. Concurrent changes may
+        be included or not; a memory that changes may come twice, the later line counts.
         """
         hidden = await self._storage.memories.listing(owned(user), _HIDDEN, limit=None, offset=0)
         mask = await self._masks.of(user)
@@ -58,7 +56,7 @@ class Export:
         yield header(user, self._clock())
         for part in (
             self._chats(user, mask),
-            self._sheets(user),
+            self._documents(user),
             self._links(user),
             self._memories(user, mask, secret, named),
             self._files(user, named),
@@ -74,26 +72,26 @@ class Export:
         after = None
         while chats := await self._storage.chats.conversations(user, after=after, limit=_PAGE):
             for chat in (titled(chat, mask) for chat in chats):
-                told = chat.tip is not None
-                if told:
-                    yield chat_line(chat)
+                written = chat.tip is not None
+                if written:
+                    yield plain_line("chat", chat)
                 order = list(in_order(await self._storage.transcript.links(user, [chat.id])))
                 for start in range(0, len(order), _PAGE):
                     for cycle in await self._storage.transcript.cycles(user, order[start : start + _PAGE]):
                         if is_empty(cycle):
                             continue  # of a chat that was deleted
-                        if not told:
-                            yield chat_line(chat)
-                        told = True
+                        if not written:
+                            yield plain_line("chat", chat)
+                        written = True
                         yield cycle_line(mask.cycle(cycle))
             after = chats[-1].id
 
     async def _links(self, user: str) -> AsyncIterator[Line]:
         for link in await self._storage.channels.links(user):
-            yield link_line(link)
+            yield plain_line("link", link)
 
-    async def _sheets(self, user: str) -> AsyncIterator[Line]:
-        """What formation made, and what the user has set; what of it cannot be read is left out."""
+    async def _documents(self, user: str) -> AsyncIterator[Line]:
+        """Conversation memories, profile and settings; unreadable ones are left out."""
         offset = 0
         while page := await self._storage.documents.page(user, "conversation", limit=_PAGE, offset=offset):
             for memory in await self._conversations.readable(user, page):
@@ -101,15 +99,14 @@ class Export:
             offset += len(page)
         now = self._clock()
         found = await self._conversations.documents(user, None)
-        if found.profile.revision:
-            yield own_line(found.profile, now)
-        if found.settings.revision:
-            yield own_line(found.settings, now)
+        for record in (found.profile, found.settings):
+            if record.revision:
+                yield user_line(record, now)
 
     async def _memories(
         self, user: str, mask: Mask, secret: set[str], named: set[str]
     ) -> AsyncIterator[Line]:
-        """Adds to `named` the files of those that are shown."""
+        """The memories; adds the files of visible ones to `named`."""
         after = 0
         while records := await self._storage.memories.listing(user, STATUSES, after=after, limit=_PAGE):
             found = await self._accesses.read(user, [record.id for record in records])
@@ -118,9 +115,10 @@ class Export:
                     secret.add(record.id)
                 elif (sha256 := file_of(record.content)) is not None:
                     named.add(sha256)
-                if record.status != "erased":
-                    known = memory_line(record, mask, found.get(record.id))
-                    yield hidden_line(record) if record.id in secret else known
+                if record.id in secret and record.status != "erased":
+                    yield hidden_line(record)
+                elif record.status != "erased":
+                    yield memory_line(record, mask, found.get(record.id))
             after = records[-1].revision
 
     async def _files(self, user: str, named: set[str]) -> AsyncIterator[Line]:
@@ -130,7 +128,7 @@ class Export:
                 yield line
 
     async def _items(self, space: ItemSpace) -> AsyncIterator[Line]:
-        """What a deleted item said is no reason to blot anything out of the others."""
+        """Apps' items; the words of a hidden item are not masked in the others."""
         hidden = await self._storage.memories.listing(space, _HIDDEN, limit=None, offset=0)
         secret = {record.id for record in hidden}
         for part in (self._memories(space, NOTHING, secret, set()), self._changes(space, NOTHING, secret)):

@@ -1,5 +1,8 @@
-"""The lines of an export: records as plain JSON objects and back, as docs/export.md tells (pure)."""
+"""The lines of an export: records as plain JSON objects and back, see docs/export.md (pure)."""
 
+import base64
+import binascii
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -32,7 +35,9 @@ OF, STORE = "of", "store"
 """Field, and its value, of the lines about what apps keep for the user; other lines have none."""
 
 _OWN = {"space", "vector_ids"}
-"""Fields of a memory that the importing side gives."""
+"""Fields of a memory that the importing side sets."""
+_PART = 3_000_000
+"""Bytes of a file in one line."""
 
 
 def encoded(line: Line) -> bytes:
@@ -45,37 +50,30 @@ def header(user: str, at: datetime) -> Line:
     return {"line": "header", "format": FORMAT, "version": VERSION, "user": user, "at": at.isoformat()}
 
 
-def link_line(link: ChannelLink) -> Line:
-    """Who the user is on a messaging channel. It is told, and taken in by no import."""
-    return {"line": "link", **link.model_dump(mode="json", exclude={"user"})}
-
-
-def chat_line(chat: Conversation) -> Line:
-    """A chat."""
-    return {"line": "chat", **chat.model_dump(mode="json", exclude={"user"})}
+def plain_line(kind: str, record: ChannelLink | Conversation) -> Line:
+    """A record as it is, without its user; no import reads channel links."""
+    return {"line": kind, **record.model_dump(mode="json", exclude={"user"})}
 
 
 def cycle_line(cycle: Cycle) -> Line:
     """A cycle with its messages in wire form (TC-1)."""
     plain = cycle.model_dump(mode="json", exclude={"user", "message", "progress", "variants"})
-    variants = [
+    plain["message"] = _wire(cycle.message)
+    plain["progress"] = [[execution, step, text and _wire(text)] for execution, step, text in cycle.progress]
+    plain["variants"] = [
         {
             **variant.model_dump(mode="json", exclude={"messages"}),
-            "messages": [wired(message) for message in variant.messages],
+            "messages": [_wire(text) for text in variant.messages],
         }
         for variant in cycle.variants
     ]
-    progress = [
-        [execution, step, None if text is None else wired(text)] for execution, step, text in cycle.progress
-    ]
-    said = wired(cycle.message)
-    return {"line": "cycle", **plain, "message": said, "progress": progress, "variants": variants}
+    return {"line": "cycle", **plain}
 
 
 def memory_line(record: MemoryRecord, mask: Mask, access: Access | None) -> Line:
-    """A memory, or a former version of one; of what it was made from, hidden words are blotted out.
+    """A memory, or a former version of one, with hidden words masked in its source.
 
-    `access`: how often it was found, where it ever was.
+    `access`: how often it was found, if ever.
     """
     kind = "memory" if record.current is None else "version"
     found = {} if access is None else {_COUNT: access.count, _LAST: access.last.isoformat()}
@@ -83,33 +81,33 @@ def memory_line(record: MemoryRecord, mask: Mask, access: Access | None) -> Line
 
 
 def hidden_line(record: MemoryRecord) -> Line:
-    """That there is a memory which is out of sight; not what it says."""
-    told = record.model_dump(mode="json", include={"kind", "reason", "created", "updated"})
-    return {"line": "hidden", "_id": record.id, **told}
+    """A hidden memory without its content."""
+    plain = record.model_dump(mode="json", include={"kind", "reason", "created", "updated"})
+    return {"line": "hidden", "_id": record.id, **plain}
 
 
 def change_line(entry: JournalEntry, mask: Mask, withheld: bool) -> Line:
-    """A row of the journal; one about a hidden memory is `withheld` and does not tell what it said."""
+    """A row of the journal; one about a hidden memory is `withheld`: without the former content."""
     plain = entry.model_dump(mode="json", exclude={"space", "before"})
     before = None
     if entry.before is not None and not withheld:
         before = _document(entry.before, mask)
-        before["content"] = blotted(before["content"], mask)
-        before["bindings"] = blotted(before["bindings"], mask)
+        before["content"] = _masked(before["content"], mask)
+        before["bindings"] = _masked(before["bindings"], mask)
     return {"line": "change", **plain, "before": before, "withheld": withheld}
 
 
 def end_line(counted: Mapping[str, int]) -> Line:
-    """The last line: how many of each kind came before; a file without it is not whole."""
+    """The last line: how many of each kind came before; a file without it is incomplete."""
     return {"line": "end", "lines": dict(counted)}
 
 
 def _document(record: MemoryRecord, mask: Mask) -> Line:
     plain = record.model_dump(mode="json", exclude={*_OWN, "id"})
-    return {"_id": record.id, **plain, "source": blotted(plain["source"], mask)}
+    return {"_id": record.id, **plain, "source": _masked(plain["source"], mask)}
 
 
-def wired(message: CycleMessage) -> Line:
+def _wire(message: CycleMessage) -> Line:
     """A message in wire form, with the time and the speaker's name."""
     named = {} if message.name is None else {"name": message.name}
     return {
@@ -123,13 +121,13 @@ def wired(message: CycleMessage) -> Line:
     }
 
 
-def blotted(value: Any, mask: Mask) -> Any:
-    """`value` with hidden words blotted out of every text in it."""
+def _masked(value: Any, mask: Mask) -> Any:
+    """`value` with hidden words masked in every text in it."""
     if isinstance(value, str):
         return mask.text(value)
     if isinstance(value, dict):
-        return {name: blotted(item, mask) for name, item in value.items()}
-    return [blotted(item, mask) for item in value] if isinstance(value, (list, tuple)) else value
+        return {name: _masked(item, mask) for name, item in value.items()}
+    return [_masked(item, mask) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def to_chat(line: Line, user: str) -> Conversation:
@@ -154,7 +152,7 @@ def to_cycle(line: Line, user: str) -> Cycle:
 
 def to_memory(line: Line, user: str) -> MemoryRecord:
     """The memory of a line, in `user`'s space and without vectors. Raises ValueError as `to_chat`."""
-    fields = {name: value for name, value in _fields(line).items() if name not in (_COUNT, _LAST)}
+    fields = _fields(line, _COUNT, _LAST)
     record = MemoryRecord(id=fields.pop("_id"), space=user, **fields)
     if file_of(record.content) is not None:
         content = FileContent.model_validate(record.content)
@@ -174,14 +172,15 @@ def to_access(line: Line) -> Access | None:
 
 def to_change(line: Line, user: str) -> JournalEntry:
     """The journal row of a line. Raises ValueError where a field does not fit."""
-    fields = {name: value for name, value in _fields(line).items() if name != "withheld"}
+    fields = _fields(line, "withheld")
     before = fields.pop("before")
     record = None if before is None else to_memory({"line": "memory", **before}, user)
     return JournalEntry(space=user, before=record, **fields)
 
 
-def _fields(line: Line) -> Line:
-    return {name: value for name, value in line.items() if name not in ("line", OF)}
+def _fields(line: Line, *others: str) -> Line:
+    """The fields of the record in a line: all but `others` and those of every line."""
+    return {name: value for name, value in line.items() if name not in ("line", OF, *others)}
 
 
 def _message(wire: Line) -> CycleMessage:
@@ -193,10 +192,49 @@ def in_order(links: Mapping[str, str | None]) -> Iterator[str]:
     """The cycles of a chat, each after its parent where that is in the chat too."""
     done: set[str] = set()
     for start in sorted(links):
-        way: list[str] = []
+        path: list[str] = []
         at: str | None = start
         while at is not None and at in links and at not in done:
             done.add(at)
-            way.append(at)
+            path.append(at)
             at = links[at]
-        yield from reversed(way)
+        yield from reversed(path)
+
+
+def file_lines(sha256: str, data: bytes) -> Iterator[Line]:
+    """A file in as many lines as it takes."""
+    for start in range(0, len(data), _PART):
+        part = base64.b64encode(data[start : start + _PART]).decode()
+        yield {"line": "file", "sha256": sha256, "size": len(data), "start": start, "data": part}
+
+
+class FileParts:
+    """Puts the lines of files together, in the order of the export."""
+
+    def __init__(self) -> None:
+        self._sha256, self._size = "", 0
+        self._data = bytearray()
+
+    @property
+    def begun(self) -> bool:
+        """Whether a file is still incomplete."""
+        return bool(self._data)
+
+    def add(self, line: Line) -> bytes | None:
+        """The file that this line completes; None while parts are missing. Raises ValueError out of order."""
+        try:
+            part = base64.b64decode(line["data"], validate=True)
+        except (binascii.Error, TypeError) as error:
+            raise ValueError("a part of a file that is no base64") from error
+        if not self._data:
+            self._sha256, self._size = line["sha256"], line["size"]
+        fits = (line["sha256"], line["size"], line["start"]) == (self._sha256, self._size, len(self._data))
+        self._data += part
+        if not fits or not part or len(self._data) > self._size:
+            raise ValueError("a part of another file")
+        if len(self._data) < self._size:
+            return None
+        data, self._data = bytes(self._data), bytearray()
+        if hashlib.sha256(data).hexdigest() != self._sha256:
+            raise ValueError("a file that is not the one its hash names")
+        return data

@@ -1,80 +1,69 @@
-"""The lines of an export that are sheets, and back (pure)."""
+"""Conversation memories, profile and settings as lines of an export, and back (pure)."""
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from thoughtcycle.memory.model import ConversationMemory, Profile, UserSettings
+from thoughtcycle.memory.transfer.format import Line
 
-Line: TypeAlias = dict[str, Any]
 Record: TypeAlias = ConversationMemory | Profile | UserSettings
 
-_LISTS = ("old_memory", "periods", "ledger", "critical_data", "entries")
-_CYCLE, _CYCLES = ("cycle_id", "cycle", "head"), ("cycle_ids", "cycles", "working_cycles", "unjudged")
+_LISTS = {"old_memory", "periods", "ledger", "critical_data", "entries"}
+_CYCLE, _CYCLES = ("cycle_id", "cycle", "head"), {"cycle_ids", "cycles", "working_cycles", "unjudged"}
 
 
 def conversation_line(memory: ConversationMemory) -> Line:
     """The memory of a chat."""
     document = memory.model_dump(mode="json", exclude={"chat_id", "user_id", "revision"})
-    return {
-        "line": "sheet",
-        "kind": "conversation",
-        "id": memory.chat_id,
-        "updated": document["updated_at"],
-        "document": document,
-    }
+    return _line("conversation", memory.chat_id, document["updated_at"], document)
 
 
-def own_line(sheet: Profile | UserSettings, at: datetime) -> Line:
+def user_line(record: Profile | UserSettings, at: datetime) -> Line:
     """The profile or the settings, as they were at the time of the export."""
-    document = sheet.model_dump(mode="json", exclude={"user", "revision"})
-    kind = "profile" if isinstance(sheet, Profile) else "settings"
-    return {"line": "sheet", "kind": kind, "id": "", "updated": at.isoformat(), "document": document}
+    document = record.model_dump(mode="json", exclude={"user", "revision"})
+    return _line("profile" if isinstance(record, Profile) else "settings", "", at.isoformat(), document)
 
 
-def to_sheet(line: Line, user: str) -> tuple[datetime, Record]:
-    """Time and content of a sheet, as `user`'s. Raises ValueError where a field does not fit."""
+def _line(kind: str, id: str, updated: str, document: Line) -> Line:
+    return {"line": "sheet", "kind": kind, "id": id, "updated": updated, "document": document}
+
+
+def to_document(line: Line, user: str) -> tuple[datetime, Record]:
+    """Time and content of a document, as `user`'s. Raises ValueError where a field does not fit."""
     at, document = datetime.fromisoformat(line["updated"]), line["document"]
     if at.tzinfo is None or not isinstance(line["id"], str) or not isinstance(document, dict):
-        raise ValueError("a sheet of another form")
+        raise ValueError("a document of another form")
     match line["kind"]:
         case "conversation":
-            own = {"user_id": user, "chat_id": line["id"]}
-            return at, ConversationMemory(**own, **document, rolled=None)
+            return at, ConversationMemory(user_id=user, chat_id=line["id"], **document, rolled=None)
         case "profile":
             return at, Profile(user=user, **document)
         case "settings":
             return at, UserSettings(user=user, **document)
-    raise ValueError(f"a sheet of an unknown kind {line['kind']!r}")
+    raise ValueError(f"a document of an unknown kind {line['kind']!r}")
 
 
-def moved_sheet(line: Line, renamed: Callable[[str], str]) -> Line:
-    """`line` with `renamed` ids of its chat and cycles."""
-    document = _moved(line["document"], renamed)
-    for name in _LISTS:
-        if name in document:
-            document[name] = [_moved(one, renamed) for one in document[name]]
+def renamed_document(line: Line, rename: Callable[[str], str]) -> Line:
+    """`line` with the ids of its chat and cycles passed through `rename`."""
+    document = _renamed(line["document"], rename)
+    for name in document.keys() & _LISTS:
+        document[name] = [_renamed(one, rename) for one in document[name]]
     if "moods" in document:
-        document["moods"] = [[renamed(cycle), mood] for cycle, mood in document["moods"]]
-    id = renamed(line["id"]) if line["id"] else ""
-    return {**line, "id": id, "document": document}
+        document["moods"] = [[rename(cycle), mood] for cycle, mood in document["moods"]]
+    return {**line, "id": rename(line["id"]) if line["id"] else "", "document": document}
 
 
-def moved_judgement(found: Line, renamed: Callable[[str], str]) -> Line:
-    """A judgement with `renamed` ids of cycles and memories."""
+def renamed_judgement(found: Line, rename: Callable[[str], str]) -> Line:
+    """A judgement with the ids of cycles and memories passed through `rename`."""
     facts = [
-        {**fact, **{name: renamed(fact[name]) for name in ("same_as", "replaces") if fact[name]}}
+        {**fact, **{name: rename(fact[name]) for name in ("same_as", "replaces") if fact[name]}}
         for fact in found["facts"]
     ]
-    return {**found, "facts": facts, "critical": [_moved(one, renamed) for one in found["critical"]]}
+    return {**found, "facts": facts, "critical": [_renamed(one, rename) for one in found["critical"]]}
 
 
-def _moved(fields: Line, renamed: Callable[[str], str]) -> Line:
-    changed = dict(fields)
-    for name in _CYCLE:
-        if isinstance(changed.get(name), str):
-            changed[name] = renamed(changed[name])
-    for name in _CYCLES:
-        if name in changed:
-            changed[name] = [renamed(id) for id in changed[name]]
-    return changed
+def _renamed(fields: Line, rename: Callable[[str], str]) -> Line:
+    ids = {name: rename(fields[name]) for name in _CYCLE if isinstance(fields.get(name), str)}
+    lists = {name: [rename(id) for id in fields[name]] for name in fields.keys() & _CYCLES}
+    return {**fields, **ids, **lists}

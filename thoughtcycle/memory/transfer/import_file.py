@@ -1,14 +1,16 @@
-"""A file that is to be imported: what it is, and whether it is whole (pure but for reading it)."""
+"""Reads a file to be imported: detects its format and checks every line."""
 
+import asyncio
 import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal, TypeVar
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model import without_null
@@ -17,6 +19,7 @@ from thoughtcycle.memory.transfer.format import (
     OF,
     STORE,
     VERSION,
+    FileParts,
     Line,
     to_access,
     to_change,
@@ -24,37 +27,43 @@ from thoughtcycle.memory.transfer.format import (
     to_cycle,
     to_memory,
 )
-from thoughtcycle.memory.transfer.format_documents import to_sheet
-from thoughtcycle.memory.transfer.format_files import Parts
+from thoughtcycle.memory.transfer.format_documents import to_document
 from thoughtcycle.memory.transfer.import_foreign import ForeignChat, chat_of
 from thoughtcycle.memory.transfer.json_list import LONGEST, objects
 
 _CONVERSATIONS = re.compile(r"(.*/)?conversations(-\d+)?\.json")
 """Large exports of ChatGPT come in several numbered files."""
 _HARMLESS, _DENSEST = 50_000_000, 50
-"""Bytes beyond which conversations may not unpack to more than so many times the zip: theirs are 5 to 15."""
-_CHECKS: dict[str, Callable[[Line, str], Any]] = {
+"""Bytes beyond which conversations may unpack to at most so many times the zip: genuine ones to 5 to 15."""
+T = TypeVar("T")
+
+
+def _to_memory(line: Line, user: str) -> object:
+    return to_memory(line, user), to_access(line)
+
+
+_CHECKS: dict[str, Callable[[Line, str], object]] = {
     "chat": to_chat,
     "cycle": to_cycle,
-    "memory": lambda line, user: (to_memory(line, user), to_access(line)),
-    "version": lambda line, user: (to_memory(line, user), to_access(line)),
+    "memory": _to_memory,
+    "version": _to_memory,
     "change": to_change,
-    "sheet": to_sheet,
+    "sheet": to_document,
 }
 
 
 @dataclass
 class Contents:
-    """What a file of our own holds, without what was said."""
+    """Counts and places of the lines of an own export."""
 
     user: str
     counted: dict[str, int] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
-    """Memory → where its last line begins."""
+    """Memory → byte offset of its last line."""
 
 
 def kind_of(path: Path) -> Literal["own", "foreign"]:
-    """Whose format the file has; raises InputRefused where it has none, or cannot be read."""
+    """The format of the file; raises InputRefused where it is unknown or the file cannot be read."""
     with _reading(path):
         if zipfile.is_zipfile(path):
             return "foreign"
@@ -74,26 +83,17 @@ def chats(path: Path) -> Generator[ForeignChat, None, None]:
     """
     with _reading(path):
         for name, file in _files(path):
+            number = 1
             with closing(file):
-                for number, conversation in enumerate(_checked(objects(file), path, name), 1):
-                    if conversation.get("mapping", conversation.get("chat_messages")) is None:
-                        continue  # ChatGPT's files hold shells of conversations that are gone
-                    try:
-                        yield chat_of(conversation)
-                    except ValueError as error:
-                        raise InputRefused(
-                            "import_damaged", path=repr(str(path)), place=f"{name}: {number}"
-                        ) from error
-
-
-def _checked(found: Iterator[Line], path: Path, name: str) -> Iterator[Line]:
-    number = 1
-    try:
-        for one in found:
-            yield one
-            number += 1
-    except (ValueError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise InputRefused("import_damaged", path=repr(str(path)), place=f"{name}: {number}") from error
+                try:
+                    for conversation in objects(file):
+                        # ChatGPT's files hold shells of conversations that are gone
+                        if conversation.get("mapping", conversation.get("chat_messages")) is not None:
+                            yield chat_of(conversation)
+                        number += 1
+                except (ValueError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+                    place = f"{name}: {number}"
+                    raise InputRefused("import_damaged", path=repr(str(path)), place=place) from error
 
 
 def _files(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
@@ -111,7 +111,7 @@ def _files(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def lines(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
-    """Where each line of a file of our own begins, and the line; raises InputRefused('import_damaged')."""
+    """The byte offset of each line of an own export, and the line; raises InputRefused('import_damaged')."""
     with _reading(path), path.open("rb") as file:
         number, at = 0, file.seek(start)
         while text := file.readline(LONGEST):
@@ -119,7 +119,7 @@ def lines(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
             try:
                 line = json.loads(text)
                 if b"\\ud" in text or b"\\uD" in text:
-                    json.dumps(line, ensure_ascii=False).encode()  # half a character is no text
+                    json.dumps(line, ensure_ascii=False).encode()  # a lone surrogate raises ValueError
                 if b"\\u0000" in text:
                     line = without_null(line)
                 if not isinstance(line, dict) or not isinstance(line.get("line"), str):
@@ -131,22 +131,22 @@ def lines(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
 
 
 def line_at(path: Path, place: int) -> Line:
-    """The line that begins at `place`."""
+    """The line at the byte offset `place`."""
     return next(lines(path, place))[1]
 
 
 def checked(path: Path) -> Iterator[tuple[Line, Contents]]:
-    """Each line of a file of our own, once it was found to be right; the contents grow along.
+    """Each valid line of an own export, with the contents up to it.
 
-    Raises InputRefused: 'import_version' for a newer format, 'import_damaged' for a line that is not right
-    or out of order, and for a file that is not whole.
+    Raises InputRefused: 'import_version' for a newer format, 'import_damaged' for a line that is invalid
+    or out of order, and for a file that is incomplete.
     """
-    contents, chat, ended, number, parts = Contents(""), "", False, 0, Parts()
+    contents, chat, ended, number, parts = Contents(""), "", False, 0, FileParts()
     for number, (at, line) in enumerate(lines(path), 1):
         kind = line["line"]
         try:
             if parts.begun and kind != "file":
-                raise ValueError("a file that is not whole")
+                raise ValueError("an incomplete file")
             if number == 1:
                 contents.user = _header(line)
             elif kind == "end":
@@ -156,7 +156,7 @@ def checked(path: Path) -> Iterator[tuple[Line, Contents]]:
                 _CHECKS[kind](line, contents.user)
             elif kind == "file":
                 parts.add(line)
-            elif kind not in ("hidden", "link"):  # who is who on a channel is proved anew
+            elif kind not in ("hidden", "link"):  # a channel has to be linked again
                 raise ValueError(f"unknown line {kind!r}")
             if line.get(OF, STORE) != STORE:
                 raise ValueError(f"lines of {line[OF]!r}")
@@ -190,3 +190,9 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputRefused("import_unreadable", path=repr(str(path)), cause=error) from error
+
+
+async def batches(found: Iterator[T], size: int) -> AsyncIterator[list[T]]:
+    """`found` in lists of at most `size`, read off the event loop."""
+    while batch := await asyncio.to_thread(lambda: list(islice(found, size))):
+        yield batch

@@ -1,7 +1,7 @@
-"""Conversations of other assistants' export files as chats of ours: ChatGPT's and Claude's (pure).
+"""Parses conversations in export files of ChatGPT and Claude (pure).
 
-Neither format is published by its maker: this follows what such files hold, as those know who convert them
-(convoviz, chatgpt-export-parser, polylogue, Cherry Studio, osaurus), and leaves out what it does not know.
+Neither format is published by its maker: this follows known converters (convoviz, chatgpt-export-parser,
+polylogue, Cherry Studio, osaurus), and leaves out unknown elements.
 """
 
 import re
@@ -13,23 +13,23 @@ from typing import Any, Literal
 Source = Literal["chatgpt", "claude"]
 
 _LATEST = 4_102_444_800.0
-"""1 January 2100, in seconds: a later time is none."""
+"""1 January 2100, in seconds; a later time is invalid."""
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN = ("text", "multimodal_text")
-"""Types of ChatGPT's contents that a person reads; thoughts, code for tools and their results are not."""
-_SAID_IN = ("text", "audio_transcription")
-"""Types of the parts of such a content that are words; the others point to pictures, sounds, films."""
-_LOUD = (None, "final")
+"""Types of ChatGPT's contents that a person sees: no thoughts, tool calls or results."""
+_WORDS_IN = ("text", "audio_transcription")
+"""Types of the parts of such a content that are words; others point to images, audio and video."""
+_ANSWERS = (None, "final")
 """Channels of ChatGPT's messages that are the answer; `analysis` and `commentary` come before it."""
 _CITATION = re.compile("\ue200[^\ue201]*\ue201|\u3010[^\u3010\u3011]*\u2020[^\u3010\u3011]*\u3011")
-"""Marks in ChatGPT's texts that stand for links which the file holds elsewhere."""
+"""Markers in ChatGPT's texts for links that the file holds elsewhere."""
 _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
-"""What Claude's flat texts say where a tool was used."""
+"""The placeholder in Claude's flat texts where a tool was used."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What the user said and what was answered; either may be empty."""
+    """A message and its reply; either may be empty."""
 
     said: str
     replied: str
@@ -38,7 +38,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ForeignChat:
-    """A conversation that took place elsewhere."""
+    """A conversation with another assistant."""
 
     source: Source
     id: str
@@ -48,60 +48,62 @@ class ForeignChat:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Message:
     user: bool
     text: str
     at: datetime | None
 
 
 def chat_of(conversation: Mapping[str, Any]) -> ForeignChat:
-    """The chat of one element of conversations.json; raises ValueError where it is neither's."""
+    """The chat of one element of conversations.json; raises ValueError where it is in neither format."""
+    get = conversation.get
     try:
-        if isinstance(conversation.get("mapping"), dict):
-            return _chatgpt(conversation)
-        if isinstance(conversation.get("chat_messages"), list):
-            return _claude(conversation)
+        if isinstance(get("mapping"), dict):
+            id, title, created = get("conversation_id") or get("id"), get("title"), get("create_time")
+            return _chat("chatgpt", id, title, _time(created), _chatgpt_messages(conversation))
+        if isinstance(get("chat_messages"), list):
+            messages = _claude_messages(conversation)
+            return _chat("claude", get("uuid"), get("name"), _time(get("created_at")), messages)
     except (TypeError, AttributeError, KeyError) as error:
         raise ValueError("a conversation of another form") from error
     raise ValueError("neither a conversation of ChatGPT nor of Claude")
 
 
-def _chatgpt(conversation: Mapping[str, Any]) -> ForeignChat:
-    created = _time(conversation.get("create_time")) or _START
-    return ForeignChat(
-        source="chatgpt",
-        id=_id(conversation.get("conversation_id") or conversation.get("id")),
-        title=_title(conversation.get("title")),
-        created=created,
-        exchanges=_exchanges(_visible(conversation), created),
-    )
+def _chat(
+    source: Source, id: Any, title: Any, created: datetime | None, messages: Iterable[_Message]
+) -> ForeignChat:
+    if not isinstance(id, str) or not id:
+        raise ValueError("a conversation without an id")
+    title = _unicode(title.strip())[:200] or None if isinstance(title, str) else None
+    created = created or _START
+    return ForeignChat(source, _unicode(id), title, created, _exchanges(messages, created))
 
 
-def _visible(conversation: Mapping[str, Any]) -> Iterator[_Said]:
-    """What a person sees on the branch that was last open."""
+def _chatgpt_messages(conversation: Mapping[str, Any]) -> Iterator[_Message]:
+    """The visible messages of the branch that was last open."""
     mapping = conversation["mapping"]
-    way, at = [], conversation.get("current_node")
+    path, at = [], conversation.get("current_node")
     if at not in mapping:
-        at = _last(mapping)
+        at = _newest(mapping)
     seen: set[str] = set()
     while at is not None and at in mapping and at not in seen:
         seen.add(at)
-        way.append(mapping[at].get("message") or {})
+        path.append(mapping[at].get("message") or {})
         at = mapping[at].get("parent")
-    for message in reversed(way):
+    for message in reversed(path):
         role = (message.get("author") or {}).get("role")
         hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
         content = message.get("content") or {}
         if role not in ("user", "assistant") or hidden or message.get("weight") == 0:
             continue
-        if message.get("recipient") not in (None, "all") or message.get("channel") not in _LOUD:
+        if message.get("recipient") not in (None, "all") or message.get("channel") not in _ANSWERS:
             continue
         if content.get("content_type") in _SHOWN:
             text = "\n\n".join(filter(None, map(_part, content.get("parts") or ())))
-            yield _Said(role == "user", text, _time(message.get("create_time")))
+            yield _Message(role == "user", text, _time(message.get("create_time")))
 
 
-def _last(mapping: Mapping[str, Any]) -> str | None:
+def _newest(mapping: Mapping[str, Any]) -> str | None:
     """The node whose message is the newest."""
     times = [
         (_time((node.get("message") or {}).get("create_time")) or _START, id) for id, node in mapping.items()
@@ -110,33 +112,25 @@ def _last(mapping: Mapping[str, Any]) -> str | None:
 
 
 def _part(part: Any) -> str:
-    """A text, or what was understood of speech; pictures and files are left out."""
+    """A text or a transcription of speech; images and files are left out."""
     if isinstance(part, dict):
-        part = part.get("text") if part.get("content_type") in _SAID_IN else ""
+        part = part.get("text") if part.get("content_type") in _WORDS_IN else ""
     return _CITATION.sub("", part).strip() if isinstance(part, str) else ""
 
 
-def _claude(conversation: Mapping[str, Any]) -> ForeignChat:
-    created = _time(conversation.get("created_at")) or _START
-    said = [
-        _Said(message.get("sender") == "human", _claude_text(message), _time(message.get("created_at")))
+def _claude_messages(conversation: Mapping[str, Any]) -> list[_Message]:
+    return [
+        _Message(message.get("sender") == "human", _claude_text(message), _time(message.get("created_at")))
         for message in _branch(conversation)
         if message.get("sender") in ("human", "assistant")
     ]
-    return ForeignChat(
-        source="claude",
-        id=_id(conversation.get("uuid")),
-        title=_title(conversation.get("name")),
-        created=created,
-        exchanges=_exchanges(said, created),
-    )
 
 
 def _branch(conversation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The messages of the branch that was last open; of older files, which tell no branches, all.
+    """The messages of the branch that was last open; of older files, which have no branches, all.
 
-    The list holds also what was edited away or answered anew. Files made by the vendor do not name the
-    branch's end: it is the newest message that nothing follows.
+    The list also holds abandoned branches. Files made by the vendor do not name the branch's end: it is
+    the newest message that nothing follows.
     """
     messages = conversation["chat_messages"]
     known = {message["uuid"]: message for message in messages if message.get("uuid")}
@@ -147,17 +141,17 @@ def _branch(conversation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if at not in known:
         ends = [id for id in reversed(known) if id not in parents]
         at = max(ends, key=lambda id: _time(known[id].get("created_at")) or _START, default="")
-    way: dict[str, Mapping[str, Any]] = {}
-    while at in known and at not in way:
-        way[at] = known[at]
+    path: dict[str, Mapping[str, Any]] = {}
+    while at in known and at not in path:
+        path[at] = known[at]
         at = known[at].get("parent_message_uuid")
-    return [*way.values()][::-1]
+    return [*path.values()][::-1]
 
 
 def _claude_text(message: Mapping[str, Any]) -> str:
-    """The texts of a message, and those of files that were attached to it or long pasted texts.
+    """The texts of a message, its attached files and long pasted texts.
 
-    The flat `text` of a message holds its thoughts too; it counts only where there are no blocks.
+    The flat `text` of a message includes its thoughts; it counts only where there are no blocks.
     """
     blocks = [block for block in message.get("content") or () if isinstance(block, dict)]
     texts = [block.get("text") for block in blocks if block.get("type") == "text"]
@@ -167,11 +161,11 @@ def _claude_text(message: Mapping[str, Any]) -> str:
     return "\n\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
 
 
-def _exchanges(said: Iterable[_Said], created: datetime) -> tuple[Exchange, ...]:
-    """Pairs of what the user said and what was answered; several in a row are one."""
+def _exchanges(messages: Iterable[_Message], created: datetime) -> tuple[Exchange, ...]:
+    """Pairs of message and reply; several messages of one side in a row are one."""
     pairs: list[tuple[list[str], list[str], datetime]] = []
     now = created
-    for one in said:
+    for one in messages:
         now = one.at or now
         if not one.text:
             continue
@@ -182,18 +176,8 @@ def _exchanges(said: Iterable[_Said], created: datetime) -> tuple[Exchange, ...]
     return tuple(Exchange("\n\n".join(user), "\n\n".join(reply), at) for user, reply, at in pairs)
 
 
-def _id(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError("a conversation without an id")
-    return _unicode(value)
-
-
-def _title(value: Any) -> str | None:
-    return _unicode(value.strip())[:200] or None if isinstance(value, str) else None
-
-
 def _time(value: Any) -> datetime | None:
-    """Seconds since 1970, or ISO 8601; None where it is neither."""
+    """A time from seconds since 1970 or ISO 8601; None where it is neither."""
     if isinstance(value, str):
         try:
             at = datetime.fromisoformat(value)
@@ -206,5 +190,5 @@ def _time(value: Any) -> datetime | None:
 
 
 def _unicode(text: str) -> str:
-    """`text` without halves of characters and U+0000, which some files hold."""
+    """`text` without lone surrogates and U+0000, which some files hold."""
     return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

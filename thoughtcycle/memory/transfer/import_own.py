@@ -1,12 +1,12 @@
-"""Import of our own export: chats, cycles and memories with their history, each once."""
+"""Imports an export of this program: chats, cycles and memories with their history; idempotent."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.chats import is_empty
@@ -24,27 +24,34 @@ from thoughtcycle.memory.model import (
 )
 from thoughtcycle.memory.storage import DocumentName, Write
 from thoughtcycle.memory.text import identity
-from thoughtcycle.memory.transfer.format import OF, Line, to_access, to_change, to_chat, to_cycle, to_memory
-from thoughtcycle.memory.transfer.format_documents import moved_judgement, moved_sheet, to_sheet
-from thoughtcycle.memory.transfer.format_files import Parts
-from thoughtcycle.memory.transfer.import_file import Contents, checked, line_at, lines
+from thoughtcycle.memory.transfer.format import (
+    OF,
+    FileParts,
+    Line,
+    to_access,
+    to_change,
+    to_chat,
+    to_cycle,
+    to_memory,
+)
+from thoughtcycle.memory.transfer.format_documents import renamed_document, renamed_judgement, to_document
+from thoughtcycle.memory.transfer.import_file import Contents, batches, checked, line_at, lines
 from thoughtcycle.memory.versioning import Keys, live_path, search_keys, with_vectors
 
-_AT_ONCE = 200
+_BATCH = 200
 
-T = TypeVar("T")
 Progress = Callable[[int, int], None]
-"""Told how much is done, of how much."""
+"""Called with the number of lines or chats that are done, and of all."""
 
 
 @dataclass
 class Imported:
-    """What an import added; what was there already does not count."""
+    """Counts of what an import added."""
 
     chats: int = 0
     cycles: int = 0
     memories: int = 0
-    """Former versions aside, as an export counts them."""
+    """Without former versions, as an export counts them."""
     changes: int = 0
     sheets: int = 0
     """Memories of chats, profile, settings."""
@@ -53,32 +60,26 @@ class Imported:
 
 @dataclass
 class _Replay:
-    """How far the journal of a file was read: which row of which memory comes next, and what became of it."""
+    """Progress through the journal of a file, for one memory space."""
 
     user: str
     path: Path
     places: Mapping[str, int]
-    renamed: Callable[[str], str]
+    rename: Callable[[str], str]
     read: Counter[str] = field(default_factory=Counter)
     """Memory → how many of its rows were read."""
     numbers: dict[int, int] = field(default_factory=dict)
     """Number in the file → number here."""
     instead: dict[str, str] = field(default_factory=dict)
-    """A memory that is not taken → the one here that says the same."""
-    left: set[str] = field(default_factory=set)
-    """Memories that went another way here; they stay as they are."""
-    found: dict[str, Access] = field(default_factory=dict)
-    """Memory → how often it was found where the file comes from."""
-
-    def note_accesses(self, some: Sequence[Line]) -> None:
-        """Notes how often the memories of these lines were found."""
-        for line in some:
-            if line["line"] in ("memory", "version") and (access := to_access(line)) is not None:
-                self.found[self.renamed(line["_id"])] = access
+    """A memory that is not imported → the one here with the same content."""
+    diverged: set[str] = field(default_factory=set)
+    """Memories with another history here; they stay as they are."""
+    accesses: dict[str, Access] = field(default_factory=dict)
+    """Memory → its access count in the file."""
 
 
 class OwnImport:
-    """Takes in what `export` wrote."""
+    """Imports the files that `export` writes."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -88,74 +89,71 @@ class OwnImport:
         self._storage = core.storage
 
     async def import_own(self, user: str, path: Path, progress: Progress) -> Imported:
-        """See `import_file`. The file is read twice: once to find whether it is whole."""
+        """See `import_file`. The file is read twice: first to check that it is complete."""
         contents, strange = Contents(""), False
-        async for right in _in_batches(checked(path)):
-            contents = right[-1][1]
-            for space, theirs in _by_space(user, [line for line, _ in right]):
+        async for valid in batches(checked(path), _BATCH):
+            contents = valid[-1][1]
+            for space, theirs in _by_space(user, [line for line, _ in valid]):
                 strange = strange or await self._storage.users.strangers(space, **_ids(theirs))
-        renamed = _renaming(user) if strange or contents.user != user else str
+        foreign = strange or contents.user != user
+        rename: Callable[[str], str] = (lambda id: named_id("imported", user, id)) if foreign else str
         done = Imported()
         total, seen = sum(contents.counted.values()), 0
         chat: list[Line] = []
         replays: dict[str, _Replay] = {}
-        parts, brought = Parts(), set[str]()
-        async for some in _in_batches(lines(path)):
-            for _, line in some:
-                if line["line"] != "cycle" and chat:
-                    await self._take_chat(user, chat, done)
+        parts, added = FileParts(), set[str]()
+        async for batch in batches(lines(path), _BATCH):
+            for _, line in batch:
+                kind = line["line"]
+                if kind != "cycle" and chat:
+                    await self._add_chat(user, chat, done)
                     chat = []
-                if line["line"] in ("chat", "cycle"):
-                    chat.append(moved(line, renamed))
-                if line["line"] == "sheet":
-                    done.sheets += await self._take_sheet(user, moved_sheet(line, renamed))
-            for _, line in some:
-                if line["line"] == "file" and (data := parts.add(line)) is not None:
-                    brought.add(await self._take_file(user, line["sha256"], data))
-            for space, theirs in _by_space(user, [line for _, line in some]):
-                replay = replays.setdefault(space, _Replay(space, path, contents.places, renamed))
-                replay.note_accesses(theirs)
-                rows = [
-                    line for line in theirs if line["line"] == "change" and line["memory"] in replay.places
-                ]
-                for group in distinct(rows):
-                    await self._take_changes(replay, group, done)
-            seen += len(some)
+                if kind in ("chat", "cycle"):
+                    chat.append(renamed(line, rename))
+                elif kind == "sheet":
+                    done.sheets += await self._add_document(user, renamed_document(line, rename))
+                elif kind == "file" and (data := parts.add(line)) is not None:
+                    sha256 = line["sha256"]
+                    if sha256 not in await self._storage.files.listing(user):
+                        await self._storage.files.put(user, sha256, data)  # before the memory that names it
+                        added.add(sha256)
+            for space, theirs in _by_space(user, [line for _, line in batch]):
+                replay = replays.setdefault(space, _Replay(space, path, contents.places, rename))
+                await self._replay(replay, theirs, done)
+            seen += len(batch)
             progress(min(seen, total), total)
         for replay in replays.values():
-            await self._take_accesses(replay)
-        for sha256 in brought - {""}:
-            done.files += not await self._storage.files.drop(user, sha256)  # its memory may not be taken
+            await self._raise_accesses(replay)
+        for sha256 in added:
+            done.files += not await self._storage.files.drop(user, sha256)  # its memory may not be imported
         return done
 
-    async def _take_file(self, user: str, sha256: str, data: bytes) -> str:
-        """Keeps a file before the memory that names it; its hash, or "" where it is here already."""
-        if sha256 in await self._storage.files.listing(user):
-            return ""
-        await self._storage.files.put(user, sha256, data)
-        return sha256
+    async def _replay(self, replay: _Replay, batch: Sequence[Line], done: Imported) -> None:
+        for line in batch:
+            if line["line"] in ("memory", "version") and (access := to_access(line)) is not None:
+                replay.accesses[replay.rename(line["_id"])] = access
+        rows = [line for line in batch if line["line"] == "change" and line["memory"] in replay.places]
+        for group in distinct(rows):
+            await self._add_changes(replay, group, done)
 
-    async def _take_accesses(self, replay: _Replay) -> None:
-        """Raises the access counts to those of the file: however often it is read, they are the same."""
-        found = sorted(replay.found.items(), key=lambda one: one[1].count)
-        counts = {
-            replay.instead.get(id, id): access for id, access in found
-        }  # of two that are one the higher
-        for start in range(0, len(counts), _AT_ONCE):
-            some = dict(islice(counts.items(), start, start + _AT_ONCE))
-            await self._storage.memories.touch(replay.user, some, at_least=True)
+    async def _raise_accesses(self, replay: _Replay) -> None:
+        """Raises the access counts to those of the file (idempotent); the higher of merged memories."""
+        found = sorted(replay.accesses.items(), key=lambda one: one[1].count)
+        counts = {replay.instead.get(id, id): access for id, access in found}
+        for start in range(0, len(counts), _BATCH):
+            batch = dict(islice(counts.items(), start, start + _BATCH))
+            await self._storage.memories.touch(replay.user, batch, at_least=True)
 
-    async def _take_chat(self, user: str, found: Sequence[Line], done: Imported) -> None:
-        """A chat and its cycles; its live branch is the file's where that goes on from the one here."""
+    async def _add_chat(self, user: str, found: Sequence[Line], done: Imported) -> None:
+        """Adds a chat and its cycles; the live branch becomes the file's if that continues the one here."""
         chat = to_chat(found[0], user)
         known = await self._storage.chats.claim(chat.id, user, self._clock(), created=chat.created)
         if known.user != user:
             raise NotAllowed("chat_of_another")
         there = await self._storage.transcript.links(user, [chat.id])
         cycles = [to_cycle(line, user) for line in found[1:]]
-        if known.tip is None and any(
-            map(is_empty, await self._storage.transcript.cycles(user, list(there)[:1]))
-        ):
+        first = await self._storage.transcript.cycles(user, list(there)[:1])
+        if known.tip is None and any(map(is_empty, first)):
             return  # deleted here
         for cycle in cycles:
             if cycle.id not in there:
@@ -166,9 +164,9 @@ class OwnImport:
             await self._storage.chats.adopt(chat.model_copy(update={"title": known.title or chat.title}))
             done.chats += known.tip is None
 
-    async def _take_sheet(self, user: str, line: Line) -> bool:
-        """Whether a sheet was added: one that is here, or went with its chat, stays as it is."""
-        at, record = to_sheet(line, user)
+    async def _add_document(self, user: str, line: Line) -> bool:
+        """Adds a document unless there is one here, or its chat was deleted; whether it was added."""
+        at, record = to_document(line, user)
         documents = self._storage.documents
         if isinstance(record, UserSettings):
             if new := await documents.settings(user) is None:
@@ -179,18 +177,18 @@ class OwnImport:
             if await self._storage.chats.owner(record.chat_id) != user:
                 return False
             name = ("conversation", record.chat_id)
-            record = recounted(record)  # hidden words were counted
+            record = recounted(record)  # the counts include hidden words
         document, rows = dumped(record, 1)
         return await documents.put(user, name, document, before=0, at=at, entries=rows)
 
-    async def _take_changes(self, replay: _Replay, rows: Sequence[Line], done: Imported) -> None:
-        """Repeats rows of the journal, one of each memory; those that are here already are left out."""
+    async def _add_changes(self, replay: _Replay, rows: Sequence[Line], done: Imported) -> None:
+        """Repeats rows of the journal, at most one of each memory, unless they are here already."""
         user, wanted = replay.user, []
         versions: set[str] = set()
         for row in rows:
-            entry = to_change(moved(row, replay.renamed), user)
+            entry = to_change(renamed(row, replay.rename), user)
             line = await asyncio.to_thread(line_at, replay.path, replay.places[row["memory"]])
-            wanted.append((entry, to_memory(moved(line, replay.renamed), user), row["number"]))
+            wanted.append((entry, to_memory(renamed(line, replay.rename), user), row["number"]))
             if line["line"] == "version":
                 versions.add(entry.memory)
         texts = [text for _, one, _ in wanted for text in search_keys(one)]
@@ -198,34 +196,31 @@ class OwnImport:
         data = packed(await embed(self._embeddings, texts)) if new else {}
 
         async def plan() -> tuple[list[Write], list[tuple[JournalEntry, int]]]:
-            return await self._replayed(replay, wanted, Keys(self._model, data))
+            return await self._plan_changes(replay, wanted, Keys(self._model, data))
 
-        stored, told = await self._core.change(user, plan)
-        for entry, number in told:
+        stored, added = await self._core.change(user, plan)
+        for entry, number in added:
             replay.numbers[number] = stored[entry.memory].revision
-        for entry, _, _ in wanted:
-            replay.read[entry.memory] += 1
-        done.changes += len(told)
-        done.memories += sum(entry.before is None and entry.memory not in versions for entry, _ in told)
+        replay.read.update(entry.memory for entry, _, _ in wanted)
+        done.changes += len(added)
+        done.memories += sum(entry.before is None and entry.memory not in versions for entry, _ in added)
 
-    async def _replayed(
+    async def _plan_changes(
         self, replay: _Replay, wanted: Sequence[tuple[JournalEntry, MemoryRecord, int]], keys: Keys
     ) -> tuple[list[Write], list[tuple[JournalEntry, int]]]:
         """The writes for rows that are not here yet, and these rows with their numbers in the file."""
         user = replay.user
-        here = {
-            one.id: one
-            for one in await self._storage.memories.records(user, [one.id for _, one, _ in wanted])
-        }
+        records = await self._storage.memories.records(user, [one.id for _, one, _ in wanted])
+        here = {one.id: one for one in records}
         new = [one for _, one, _ in wanted if one.id not in here and one.status == "active"]
         holders = await self._storage.memories.same(
             user,
             identities={identity(one.type, one.content) for one in new},
             keys={one.key for one in new if one.key is not None},
         )
-        writes, told = [], []
+        writes, added = [], []
         for entry, record, number in wanted:
-            if record.id in replay.left or record.id in replay.instead:
+            if record.id in replay.diverged or record.id in replay.instead:
                 continue
             stored = here.get(record.id)
             if stored is None:
@@ -238,13 +233,13 @@ class OwnImport:
                 read = replay.read[entry.memory]
                 if len(rows) > read:
                     if (rows[read].at, rows[read].op) != (entry.at, entry.op):
-                        replay.left.add(record.id)
+                        replay.diverged.add(record.id)
                     replay.numbers[number] = rows[read].number
                     continue
                 write = _next(entry, record, stored, replay.numbers)
             writes.append(write)
-            told.append((entry, number))
-        return writes, told
+            added.append((entry, number))
+        return writes, added
 
 
 def says_same(one: MemoryRecord, other: MemoryRecord) -> bool:
@@ -253,7 +248,7 @@ def says_same(one: MemoryRecord, other: MemoryRecord) -> bool:
 
 
 def _holder(record: MemoryRecord, holders: Sequence[MemoryRecord]) -> MemoryRecord | None:
-    """The active memory that says the same as `record`, else the one that holds its key."""
+    """The active memory with the content of `record`, else the one with its key."""
     if record.status != "active":
         return None
     keyed = [one for one in holders if record.key is not None and one.key == record.key]
@@ -267,7 +262,7 @@ def _first(
     instead: Mapping[str, str],
     keys: Keys,
 ) -> Write:
-    """The write that brings a memory in; where another holds its key, as a former version of that one."""
+    """The write that adds a memory; where another has its key, as a former version of that one."""
     if record.current is not None and record.current in instead:
         record = record.model_copy(update={"current": instead[record.current]})
     if holder is not None:
@@ -280,7 +275,7 @@ def _first(
 def _next(
     entry: JournalEntry, record: MemoryRecord, stored: MemoryRecord, numbers: Mapping[int, int]
 ) -> Write:
-    """The write that adds a row to a memory that is here; its document is the file's from the first on."""
+    """The write that adds a row to a memory that is here."""
     if stored.status == "superseded" and record.status == "active":
         record = stored  # another memory here holds its key
     before = (entry.before or stored).model_copy(update={"revision": stored.revision})
@@ -301,53 +296,40 @@ def distinct(rows: Sequence[Line]) -> Iterator[list[Line]]:
         yield group
 
 
-def moved(line: Line, renamed: Callable[[str], str]) -> Line:
-    """`line` with `renamed` ids of chats, cycles and memories."""
+def renamed(line: Line, rename: Callable[[str], str]) -> Line:
+    """`line` with the ids of chats, cycles and memories passed through `rename`."""
     changed = dict(line)
     for name in ("id", "_id", "chat", "tip", "parent", "memory", "cycle", "current"):
         if isinstance(changed.get(name), str):
-            changed[name] = renamed(changed[name])
+            changed[name] = rename(changed[name])
     for name in ("source", "before"):
         if isinstance(changed.get(name), dict):
-            changed[name] = moved(changed[name], renamed)
+            changed[name] = renamed(changed[name], rename)
     if "variants" in changed:
-        variants = [dict(variant, steps=_found(variant["steps"], renamed)) for variant in line["variants"]]
-        progress = [[one[0], _found([one[1]], renamed)[0], one[2]] for one in line["progress"]]
-        changed.update(variants=variants, progress=progress)
+        changed["variants"] = [
+            dict(variant, steps=[_renamed_step(step, rename) for step in variant["steps"]])
+            for variant in line["variants"]
+        ]
+        changed["progress"] = [[one[0], _renamed_step(one[1], rename), one[2]] for one in line["progress"]]
     if changed.get("judgement") is not None:
-        changed["judgement"] = moved_judgement(changed["judgement"], renamed)
+        changed["judgement"] = renamed_judgement(changed["judgement"], rename)
     return changed
 
 
-def _found(steps: Sequence[dict[str, Any]], renamed: Callable[[str], str]) -> list[dict[str, Any]]:
-    return [
-        {**step, "found": [renamed(id) for id in step["found"]]} if "found" in step else step
-        for step in steps
-    ]
+def _renamed_step(step: dict[str, Any], rename: Callable[[str], str]) -> dict[str, Any]:
+    return {**step, "found": [rename(id) for id in step["found"]]} if "found" in step else step
 
 
-def _renaming(user: str) -> Callable[[str], str]:
-    return lambda id: named_id("imported", user, id)
-
-
-def _by_space(user: str, some: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
-    """The lines about the user's memories, and those about what apps keep for the user."""
-    items = [line for line in some if OF in line]
-    yield user, [line for line in some if OF not in line] if items else list(some)
-    if items:
+def _by_space(user: str, batch: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
+    """The lines about the user's memories, and those about apps' items for the user."""
+    yield user, [line for line in batch if OF not in line]
+    if items := [line for line in batch if OF in line]:
         yield item_space(user), items
 
 
-def _ids(some: Sequence[Line]) -> dict[str, list[str]]:
-    names = {"chats": ("chat", "id"), "cycles": ("cycle", "id"), "memories": ("memory", "_id")}
-    found = {
-        name: [line[field] for line in some if line["line"] == kind] for name, (kind, field) in names.items()
+def _ids(batch: Sequence[Line]) -> dict[str, list[str]]:
+    return {
+        "chats": [line["id"] for line in batch if line["line"] == "chat"],
+        "cycles": [line["id"] for line in batch if line["line"] == "cycle"],
+        "memories": [line["_id"] for line in batch if line["line"] in ("memory", "version")],
     }
-    found["memories"] += [line["_id"] for line in some if line["line"] == "version"]
-    return found
-
-
-async def _in_batches(found: Iterator[T]) -> AsyncIterator[list[T]]:
-    """`found`, some at a time, read off the event loop."""
-    while some := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
-        yield some

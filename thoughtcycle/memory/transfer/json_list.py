@@ -31,7 +31,7 @@ def objects(file: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 class _Text:
-    """A moving window on the file."""
+    """A sliding window over the file."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -40,7 +40,7 @@ class _Text:
         self._window, self._at, self._ended = "", 0, False
 
     def skip(self) -> str:
-        """The next character that is no space; '' at the end."""
+        """The next character that is not white space; '' at the end."""
         while True:
             if (found := _WORD.search(self._window, self._at)) is not None:
                 self._at = found.start()
@@ -69,7 +69,7 @@ class _Text:
                 return dict(value)
 
     def _more(self) -> bool:
-        """Makes the window larger by at least what it holds, so that no text is parsed often."""
+        """At least doubles the rest of the window, so that a long object is parsed a few times only."""
         if self._ended:
             return False
         data = self._file.read(max(_PIECE, len(self._window) - self._at))

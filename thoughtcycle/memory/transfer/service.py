@@ -1,41 +1,38 @@
-"""Import: our own export, or the conversations of ChatGPT and Claude, each once however often it is read."""
+"""Import: own exports, and conversations of ChatGPT and Claude; idempotent."""
 
 import asyncio
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.model import named_id
 from thoughtcycle.memory.transcript import Transcript
-from thoughtcycle.memory.transfer.import_file import chats, kind_of
+from thoughtcycle.memory.transfer.import_file import batches, chats, kind_of
 from thoughtcycle.memory.transfer.import_foreign import ForeignChat
 from thoughtcycle.memory.transfer.import_own import Imported, OwnImport, Progress
 
-_AT_ONCE = 20
+_BATCH = 20
 
 
 class Import:
-    """Takes in files."""
+    """Imports files."""
 
-    def __init__(self, core: Core, transcript: Transcript, own_import: OwnImport) -> None:
-        self._core = core
-        self._transcript, self._own_import = transcript, own_import
+    def __init__(self, core: Core, transcript: Transcript) -> None:
+        self._transcript, self._own_import = transcript, OwnImport(core)
         self._clock = core.clock
         self._storage = core.storage
 
     async def import_file(
         self, user: str, path: Path, *, progress: Progress = lambda done, total: None
     ) -> Imported:
-        """Adds what the file at `path` holds to what is kept of `user`; what is there already stays as it is.
+        """Adds the content of the file at `path` to the data of `user`; existing data stays as it is.
 
         The file is `export`'s (docs/export.md), or conversations.json of ChatGPT or Claude, or the zip that
-        holds it; these become chats whose cycles are still to be learned from, unless the user has paused.
-        It is read twice, first to see that it is whole; when an import was cut off, the same call goes on.
-        Where ids of an export are another user's, or the export is, the user gets ids of their own. Before
-        anything is written it raises InputRefused: 'import_unreadable', 'import_unknown', 'import_damaged',
-        'import_version'.
+        holds it; these become chats whose cycles wait for formation, unless the user has paused. It is read
+        twice, first to check that it is complete; the same call resumes an interrupted import. Where ids of
+        an export, or the export, belong to another user, new ids are given. Before anything is written it
+        raises InputRefused: 'import_unreadable', 'import_unknown', 'import_damaged', 'import_version'.
         """
         owned(user)
         if await asyncio.to_thread(kind_of, path) == "own":
@@ -46,17 +43,17 @@ class Import:
         total = await asyncio.to_thread(lambda: sum(1 for _ in chats(path)))
         done, seen, formation = Imported(), 0, await self._transcript.formation_state(user)
         with closing(chats(path)) as found:
-            while some := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
-                for chat in some:
-                    await self._take_foreign(user, chat, done, formation)
+            async for batch in batches(found, _BATCH):
+                for chat in batch:
+                    await self._add_chat(user, chat, done, formation)
                     seen += 1
                     progress(seen, total)
         return done
 
-    async def _take_foreign(
+    async def _add_chat(
         self, user: str, chat: ForeignChat, done: Imported, formation: Literal["none", "pending"]
     ) -> None:
-        """Its exchanges as cycles, in their order; those that are there already are found again."""
+        """Adds the exchanges as cycles, in their order, unless they are there already."""
         if not chat.exchanges:
             return
         id = named_id("import", user, chat.source, chat.id)
