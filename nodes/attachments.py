@@ -10,7 +10,7 @@ from thoughtcycle.errors import MemoryAway
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.memory.files import look_at
 from thoughtcycle.memory.model import Attachment, MemoryRecord, Source, Step, pieces
-from thoughtcycle.memory.text import masked, unasked
+from thoughtcycle.memory.text import masked, without_secrets
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.base.cycle import open_cycle
 from thoughtcycle.nodes.base.state import Attached, Briefing, State, StateUpdate
@@ -62,7 +62,7 @@ async def attach(turn: Turn, message: HumanMessage, said: str, files: Sequence[A
     except MemoryAway:
         told = [await speak(words["attached.away"], chat_history=False)]
     for record in kept:
-        turn.show(unasked(record.model_copy(update={"content": record.text})))
+        turn.show(without_secrets(record.model_copy(update={"content": record.text})))
     ids = [record.id for record in kept] + [None] * (len(files) - len(kept))
     step = Step(
         action=ACTION,

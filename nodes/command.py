@@ -13,7 +13,7 @@ from thoughtcycle.errors import InputRefused, NotAllowed, ThoughtcycleError
 from thoughtcycle.language.intents import asks_not_to_keep_last, asks_to_undo_last
 from thoughtcycle.memory.model import Step
 from thoughtcycle.memory.search import as_found
-from thoughtcycle.memory.text import unasked
+from thoughtcycle.memory.text import without_secrets
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.attachments import attach, read_uploads, with_marks
 from thoughtcycle.nodes.base.cycle import open_cycle
@@ -141,7 +141,7 @@ async def _look_up(turn: Turn, query: str) -> StateUpdate:
         records = [as_found(hit, query) for hit in hits]
     else:
         found = await turn.memory.list(turn.user, limit=turn.services.limits.recalled // 2)
-        records = [unasked(record) for record in found]
+        records = [without_secrets(record) for record in found]
     for record in records:
         turn.show(record)
     lines = "\n".join(f"- {' '.join(record.text.split())}" for record in records)

@@ -15,7 +15,7 @@ from thoughtcycle.memory.briefing import without as left_out
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, Utterance
 from thoughtcycle.memory.search import WAIT_SECONDS
-from thoughtcycle.memory.text import unasked
+from thoughtcycle.memory.text import without_secrets
 from thoughtcycle.nodes.attachments import with_attachments
 from thoughtcycle.nodes.base import window as windows
 from thoughtcycle.nodes.base.cycle import open_cycle
@@ -60,13 +60,15 @@ async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
         ),
     )
     known = {id: memory for id, memory in recalled.items() if id not in changed}
-    known |= {record.id: short_form(unasked(record)) for record in changed.values() if record is not None}
+    known |= {
+        record.id: short_form(without_secrets(record)) for record in changed.values() if record is not None
+    }
     briefing = with_files(turn, brief(turn, beside(material, cycles)))
     told = frozenset(briefing["shown"])
     records = [hit.shown for hit in material.found.hits if hit.record.id in told]
     if not turn.context.incognito:
         turn.memory.recall.accessed(turn.user, [record.id for record in records])
-    shown = {record.id: short_form(unasked(record)) for record in records}
+    shown = {record.id: short_form(without_secrets(record)) for record in records}
     return {
         "cycle_id": cycle.id if cycle else None,
         "window": windows.fit(recent, turn.services.limits.window_tokens),

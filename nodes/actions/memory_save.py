@@ -10,7 +10,7 @@ from thoughtcycle.budget import clip_middle
 from thoughtcycle.language.facts import Fact
 from thoughtcycle.language.parse import parse
 from thoughtcycle.memory.model import Kind, MemoryDraft, Recalled, Source, as_text
-from thoughtcycle.memory.text import masks_away, terms
+from thoughtcycle.memory.text import terms, writes_mask_over
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.update_targets import relative_meant, takes_the_place, undecided
@@ -167,7 +167,7 @@ class MemorySave(Action[list[SaveItem]]):
 def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
     """The draft of an item; None when there is nothing in it, or a mask, or it is too long for a memory."""
     text = as_text(item.content).strip()
-    if not usable(item.content, longest) or masks_away(text, turn.message):
+    if not usable(item.content, longest) or writes_mask_over(text, turn.message):
         return None
     known = item if isinstance(item, KnownItem) else None
     return MemoryDraft(

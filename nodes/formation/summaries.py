@@ -13,7 +13,7 @@ from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts import shorten, shorten_all
 from thoughtcycle.memory.model import Judgement, PreservedData
 from thoughtcycle.memory.rules import Piece, RollUp, Shorten
-from thoughtcycle.memory.text import mood_label
+from thoughtcycle.memory.text import label_of
 from thoughtcycle.mind.answer_parser import without_thoughts
 from thoughtcycle.mind.base import Mind, Question, Usage, View
 from thoughtcycle.prompts.loader import Language, texts
@@ -160,7 +160,7 @@ def working_by_rules(previous: str, exchanges: Sequence[Judgement], language: La
     told = [one.summary for one in exchanges if one.summary and one.importance > 0]
     state = shorten(told[-1], _STATE_WORDS) if told else ""
     mood = next((one.mood for one in reversed(exchanges) if one.mood), None)
-    feels = " – ".join(filter(None, (mood_label(mood.name, language), mood.topic))) if mood else ""
+    feels = " – ".join(filter(None, (label_of("mood", mood.name, language), mood.topic))) if mood else ""
     parts = [
         f"{said['goal_label']}: {goal}" if goal else "",
         f"{said['state_label']}: {state}" if state else "",

@@ -17,7 +17,7 @@ from thoughtcycle.memory.model import Cycle, CycleMessage, MemoryHit, MessageHit
 from thoughtcycle.memory.model.conversation import ConversationMemory, OldCycle, Period, Profile, ProfileEntry
 from thoughtcycle.memory.model.judgement import Judgement, Mood
 from thoughtcycle.memory.search.passive_recall import Recollection
-from thoughtcycle.memory.text.similarity import Told
+from thoughtcycle.memory.text.similarity import Deduplicator
 from thoughtcycle.prompts.loader import LANGUAGES
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=ZoneInfo("America/Sao_Paulo"))
@@ -255,12 +255,12 @@ def test_nothing_is_told_twice(hits: list[MemoryHit]) -> None:
 
 
 def test_a_number_or_a_not_makes_another_text() -> None:
-    told = Told()
-    told.tell("Quer economizar 5000 reais por mês até dezembro para a casa nova")
-    assert told.knows("Até dezembro quer economizar 5000 reais por mês para a casa nova")
-    assert not told.knows("Quer economizar 6000 reais por mês até dezembro para a casa nova")
-    told.tell("Gosta de jazz")
-    assert not told.knows("Não gosta de jazz")
+    told = Deduplicator()
+    told.add("Quer economizar 5000 reais por mês até dezembro para a casa nova")
+    assert told.has("Até dezembro quer economizar 5000 reais por mês para a casa nova")
+    assert not told.has("Quer economizar 6000 reais por mês até dezembro para a casa nova")
+    told.add("Gosta de jazz")
+    assert not told.has("Não gosta de jazz")
 
 
 @pytest.mark.spec("SM-5")

@@ -9,8 +9,7 @@ from thoughtcycle.memory.model.conversation import Profile
 from thoughtcycle.memory.model.judgement import Mood
 from thoughtcycle.memory.rules.layer_rules import Preference
 from thoughtcycle.memory.rules.profile import CYCLES, MOODS, felt, observed, recurring
-from thoughtcycle.memory.text.habit_labels import habit_label
-from thoughtcycle.memory.text.mood_labels import mood_label
+from thoughtcycle.memory.text import label_of
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts, word_lists
 
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -125,7 +124,7 @@ def test_a_cycle_is_felt_once_and_old_moods_leave() -> None:
     [("in_love", "apaixonado", "in love"), ("anxious", "ansioso", "anxious"), ("zen", "zen", "zen")],
 )
 def test_a_mood_is_called_by_its_word(name: str, pt: str, en: str) -> None:
-    assert (mood_label(name, "pt"), mood_label(name, "en")) == (pt, en)
+    assert (label_of("mood", name, "pt"), label_of("mood", name, "en")) == (pt, en)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -141,4 +140,4 @@ def test_every_habit_has_its_words(language: Language) -> None:
     names = ("communication_preference", "time_preference", *words["channels"], *words["times"])
     for name in names:
         assert f"habit.{name}" in texts(language, "formation/patterns"), name
-    assert habit_label("14:30", language) == "14:30"
+    assert label_of("habit", "14:30", language) == "14:30"

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from thoughtcycle.memory.text.secrets import MARK, holds_secret, masked, masks_away, secrets_in
+from thoughtcycle.memory.text.secrets import MARK, holds_secret, masked, secret_values, writes_mask_over
 
 SECRETS = [
     ("minha senha do wifi é abacate123", "abacate123"),
@@ -77,7 +77,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
 @pytest.mark.spec("BY-10")
 def test_several_secrets_are_found_in_order() -> None:
     text = "senha: abc1 e cartão 4111111111111111, PIN: 9876"
-    assert [each.kind for each in secrets_in(text)] == ["password", "card", "password"]
+    assert secret_values(text) == ["abc1", "4111111111111111", "9876"]
     assert masked(text) == f"senha: {MARK} e cartão {MARK}, PIN: {MARK}"
 
 
@@ -114,4 +114,4 @@ WIFI = "A senha do wifi é girassol77"
     ],
 )
 def test_a_mask_in_place_of_the_words_is_recognised(new: str, old: str, away: bool) -> None:
-    assert masks_away(new, old) is away
+    assert writes_mask_over(new, old) is away

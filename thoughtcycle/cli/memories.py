@@ -30,7 +30,7 @@ from thoughtcycle.memory.model import (
     UndoResult,
 )
 from thoughtcycle.memory.redaction import listed, listed_history
-from thoughtcycle.memory.text import HIDDEN, unasked
+from thoughtcycle.memory.text import HIDDEN, without_secrets
 from thoughtcycle.memory.versioning import nothing_to_undo
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def list_(
     found = call.with_memory(
         lambda memory, user: memory.list(user, statuses=statuses, at=then, limit=limit), embeddings=True
     )
-    _print(found if call.as_json else list(map(unasked, found)), call.as_json)
+    _print(found if call.as_json else list(map(without_secrets, found)), call.as_json)
 
 
 @app.command(help=TEXTS["help.search"])

@@ -26,14 +26,14 @@ def profile(call: Call) -> None:
 
 
 def _print(known: "Profile") -> None:
-    from thoughtcycle.memory.text import habit_label, mood_label
+    from thoughtcycle.memory.text import label_of
     from thoughtcycle.prompts.forms import number
 
     language = ui_language()
     rows = [
         (
-            one_line(habit_label(one.key, language)),
-            one_line(habit_label(one.value, language)),
+            one_line(label_of("habit", one.key, language)),
+            one_line(label_of("habit", one.value, language)),
             number(one.confidence, language, 2),
             str(one.observations),
             f"{one.updated:%Y-%m-%d}",
@@ -44,7 +44,7 @@ def _print(known: "Profile") -> None:
         print_table(TEXTS["profile.columns"], rows)
     felt = [
         (
-            mood_label(mood.name, language),
+            label_of("mood", mood.name, language),
             one_line(mood.topic) or "–",
             number(mood.intensity, language, 2),
             f"{mood.at:%Y-%m-%d}" if mood.at else "–",

@@ -13,7 +13,7 @@ from langsmith.utils import get_env_var, tracing_is_enabled
 from pydantic import SecretStr
 
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.memory.text import MARK, fold, masked, values_in
+from thoughtcycle.memory.text import MARK, fold, masked, secret_values
 from thoughtcycle.nodes.base.tracing import PSEUDONYMS
 
 _USERS = frozenset({"user_id", "user", "owner", "space", "memoriesId", "identity"})
@@ -81,7 +81,7 @@ class SeenSecrets:
 
     def learn(self, text: str) -> None:
         """Remembers the secrets of a text."""
-        for value in values_in(text):
+        for value in secret_values(text):
             if len(value) >= _SHORTEST and value not in self._values:
                 with self._lock:
                     self._values[value] = None

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from thoughtcycle.language.parse import fold_word
 from thoughtcycle.memory.model import ExchangeType, FoundFact, Kind, Mood, Recalled
-from thoughtcycle.memory.text import holds_secret, masks_away
+from thoughtcycle.memory.text import holds_secret, writes_mask_over
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.judge.rule_judge import about_assistant, barred, is_landmark, neutral_mood
 
@@ -124,7 +124,7 @@ def _refusal(content: str, words: str | None, exchange: Exchange) -> str | None:
         return "it is about the assistant"
     if words is None:
         return "its words are not the user's"
-    if masks_away(content, exchange.message):
+    if writes_mask_over(content, exchange.message):
         return "it holds a mask"
     return "it holds a secret or an order" if holds_secret(content) or barred(words, exchange) else None
 

@@ -8,7 +8,7 @@ from thoughtcycle.budget import CHARACTERS_PER_TOKEN, estimate_tokens
 from thoughtcycle.memory.briefing import lines, sections
 from thoughtcycle.memory.briefing.lines import Item, Origin
 from thoughtcycle.memory.briefing.sections import Material
-from thoughtcycle.memory.text import Told
+from thoughtcycle.memory.text import Deduplicator
 from thoughtcycle.prompts.loader import Language, texts
 
 Recipe = Literal["layered", "compact"]
@@ -98,7 +98,7 @@ class _Desk:
         self._frame = texts(language, "briefing")
         # Two texts, each rounded up.
         self._size = self._room = tokens * CHARACTERS_PER_TOKEN - 2 * (CHARACTERS_PER_TOKEN - 1)
-        self._told, self._ids = Told(), set(window)
+        self._told, self._ids = Deduplicator(), set(window)
         self._shown: dict[str, list[Item]] = {}
         self._left: dict[str, int] = {}
 
@@ -130,7 +130,7 @@ class _Desk:
         return Brief(memory, session, tuple(accounts))
 
     def _known(self, item: Item) -> bool:
-        return item.id in self._ids or self._told.knows(item.essence)
+        return item.id in self._ids or self._told.has(item.essence)
 
     def _show(self, name: str, item: Item, least: float) -> bool:
         """Shows an item if the room allows; it is charged as a line of its own, with the heading if first."""
@@ -140,7 +140,7 @@ class _Desk:
             return False
         self._room -= cost
         self._ids.add(item.id)
-        self._told.tell(item.essence)
+        self._told.add(item.essence)
         self._shown[name] = [*shown, item]
         return True
 

@@ -16,7 +16,7 @@ from thoughtcycle.memory.model import (
     ProfileEntry,
     named_id,
 )
-from thoughtcycle.memory.text import fold, masked, mood_label
+from thoughtcycle.memory.text import fold, label_of, masked
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
 Origin = Literal["memory", "profile", "cycle", "message", "conversation"]
@@ -159,7 +159,7 @@ def of_mood(mood: Mood, frame: Texts, language: Language) -> str:
     for known, beginnings in _moods(frame["moods"]):
         if name.startswith(beginnings):
             return frame[f"mood.{known}"]
-    return frame.fill("mood.other", mood=clipped(mood_label(mood.name, language), 40))
+    return frame.fill("mood.other", mood=clipped(label_of("mood", mood.name, language), 40))
 
 
 @cache

@@ -9,7 +9,7 @@ from thoughtcycle.memory.briefing.lines import Item
 from thoughtcycle.memory.index import layered
 from thoughtcycle.memory.model import ConversationMemory, Layer, MemoryHit, MessageHit, Mood, Profile
 from thoughtcycle.memory.search import Recollection
-from thoughtcycle.memory.text import likeness, terms
+from thoughtcycle.memory.text import terms, word_overlap
 from thoughtcycle.prompts.loader import Language, Texts
 
 IMPORTANT = 10
@@ -69,7 +69,7 @@ def profile(it: Material) -> list[Item]:
             layered(
                 max(1.0, PROFILE_PRIORITY * entry.confidence),
                 it.now - entry.updated,
-                likeness(it.query, f"{entry.key} {entry.value}"),
+                word_overlap(it.query, f"{entry.key} {entry.value}"),
                 entry.observations,
             ),
         )
@@ -159,7 +159,7 @@ def _memory(it: Material, hit: MemoryHit, score: float, frame: Texts, *, labelle
 def _relevance(it: Material, cycle: str, summary: str) -> float:
     """How much a cycle has to do with the message: as its best message was found, else by its words."""
     found = [hit.relevance for hit in it.found.messages if hit.cycle == cycle]
-    return max(found) if found else likeness(it.query, summary)
+    return max(found) if found else word_overlap(it.query, summary)
 
 
 def _mood(it: Material) -> Mood | None:

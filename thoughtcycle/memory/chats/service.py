@@ -17,11 +17,11 @@ from thoughtcycle.memory.model import (
     Frozen,
     JournalEntry,
     MemoryRecord,
+    storable,
 )
 from thoughtcycle.memory.redaction import Mask, Verbatim, verbatim
 from thoughtcycle.memory.rules import WINDOW, counted
 from thoughtcycle.memory.storage import DocumentName, Write
-from thoughtcycle.memory.text import readable
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.versioning import live_path
 
@@ -148,7 +148,7 @@ class Chats:
 
     async def rename_chat(self, user: str, chat: str, title: str | None) -> None:
         """Gives a chat a title; None or an empty one takes it away. Raises ChatUnknown."""
-        wanted = readable((title or "").strip()[:LONGEST_TITLE]) or None
+        wanted = storable((title or "").strip()[:LONGEST_TITLE]) or None
         if not await self._storage.chats.rename(owned(user), chat, wanted):
             raise ChatUnknown(chat)
 

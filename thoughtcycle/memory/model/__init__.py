@@ -69,6 +69,7 @@ from thoughtcycle.memory.model.records import (
     as_json,
     as_text,
     searched_texts,
+    storable,
     without_null,
 )
 from thoughtcycle.memory.model.search_hit import MemoryHit, MessageHit, Recalled
@@ -150,6 +151,7 @@ __all__ = [
     "pieces",
     "revised",
     "searched_texts",
+    "storable",
     "stored_space",
     "utc_now",
     "without_null",

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model.attachment import file_of, line_of
 from thoughtcycle.memory.model.base import Frozen, Kind, Layer, Role
 
@@ -179,6 +180,21 @@ def as_text(content: Any) -> str:
 def as_json(content: Any) -> str:
     """Any memory content as compact JSON; equal for equal contents only."""
     return json.dumps(content, ensure_ascii=False, sort_keys=True)
+
+
+def storable(content: Any) -> Any:
+    """`content`, checked. Raises InputRefused('text_not_unicode', 'text_null').
+
+    Content that is no text itself may hold U+0000 in a text: it is stored as JSON, which escapes it.
+    """
+    text = as_text(content)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputRefused("text_not_unicode") from error
+    if "\0" in text:
+        raise InputRefused("text_null")
+    return content
 
 
 def without_null(value: Any) -> Any:

@@ -22,12 +22,13 @@ from thoughtcycle.memory.model import (
     file_of,
     key_of,
     revised,
+    storable,
 )
 from thoughtcycle.memory.records.lifecycle import Lifecycle
 from thoughtcycle.memory.records.relearning import not_again, relearned
 from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.storage import ExistingRecords, Lookup, Write
-from thoughtcycle.memory.text import masks_away, readable
+from thoughtcycle.memory.text import writes_mask_over
 from thoughtcycle.memory.versioning import (
     Keys,
     Planned,
@@ -74,8 +75,8 @@ class Records:
         """
         owned(user)
         for draft in drafts:
-            readable(draft.content)
-            readable(draft.key or "")
+            storable(draft.content)
+            storable(draft.key or "")
         await self._require_files(user, drafts)
         if stubs := await relearned(self._core, user, drafts):
             rest = [draft for place, draft in enumerate(drafts) if place not in stubs]
@@ -136,8 +137,8 @@ class Records:
         Raises MemoryUnknown, MemoryNotActive, InputRefused('file_content', and
         'content_masked' where a mask would take the place of what it hides).
         """
-        readable(content)
-        readable(key or "")
+        storable(content)
+        storable(key or "")
         data: dict[str, bytes] = {}
         if self._embeddings is not None:
             data = packed(await self._new_keys(user, id, content, bindings))
@@ -147,7 +148,7 @@ class Records:
             taken = (
                 await self._storage.memories.same(user, identities=(), keys={key}) if key is not None else ()
             )
-            if masks_away(as_text(content), record.text):
+            if writes_mask_over(as_text(content), record.text):
                 raise InputRefused("content_masked")
             says, found = revised(record.content, record.bindings, content, bindings)
             changed = record.model_copy(

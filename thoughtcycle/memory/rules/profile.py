@@ -8,7 +8,7 @@ from datetime import datetime
 
 from thoughtcycle.memory.model import MemoryDraft, Mood, Profile, ProfileEntry, Source
 from thoughtcycle.memory.rules.layer_rules import Preference
-from thoughtcycle.memory.text import mood_label
+from thoughtcycle.memory.text import label_of
 from thoughtcycle.prompts.loader import Language, texts
 
 FIRST = 0.7
@@ -79,7 +79,7 @@ def recurring(profile: Profile, mood: Mood, cycle: str, language: Language) -> M
     same = [each for _, each in profile.moods if (each.name, each.topic) == (mood.name, mood.topic)]
     if not mood.topic or len(same) < RECURRING:
         return None
-    name = mood_label(mood.name, language)
+    name = label_of("mood", mood.name, language)
     content = texts(language, "formation/patterns").fill("recurring", mood=name, topic=mood.topic)
     return MemoryDraft(
         content=content[:1].upper() + content[1:],

@@ -1,4 +1,4 @@
-"""Text as data: search terms, spans, likeness, secrets (pure)."""
+"""Text analysis: search terms, spans, overlap, secrets, labels (pure)."""
 
 from thoughtcycle.memory.text.analyzer import (
     LONGEST_WORD,
@@ -12,11 +12,16 @@ from thoughtcycle.memory.text.analyzer import (
     terms,
     word_forms,
 )
-from thoughtcycle.memory.text.characters import readable
-from thoughtcycle.memory.text.habit_labels import habit_label
-from thoughtcycle.memory.text.mood_labels import mood_label
-from thoughtcycle.memory.text.secrets import MARK, holds_secret, masked, masks_away, unasked, values_in
-from thoughtcycle.memory.text.similarity import Told, likeness
+from thoughtcycle.memory.text.labels import label_of
+from thoughtcycle.memory.text.secrets import (
+    MARK,
+    holds_secret,
+    masked,
+    secret_values,
+    without_secrets,
+    writes_mask_over,
+)
+from thoughtcycle.memory.text.similarity import Deduplicator, word_overlap
 from thoughtcycle.memory.text.spans import (
     HIDDEN,
     Span,
@@ -34,30 +39,28 @@ __all__ = [
     "LONGEST_WORD",
     "MARK",
     "WORD",
+    "Deduplicator",
     "Span",
     "Term",
     "Tokens",
-    "Told",
     "clauses",
     "digest",
     "fold",
     "forms_of",
-    "habit_label",
     "holds_secret",
     "identity",
     "key",
-    "likeness",
+    "label_of",
     "literal",
     "masked",
-    "masks_away",
-    "mood_label",
-    "readable",
     "replaced",
+    "secret_values",
     "sentences",
     "stop_words",
     "terms",
     "tokens",
-    "unasked",
-    "values_in",
+    "without_secrets",
     "word_forms",
+    "word_overlap",
+    "writes_mask_over",
 ]

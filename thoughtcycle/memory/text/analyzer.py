@@ -1,4 +1,4 @@
-"""How text becomes search terms: folded, without stop words, as Portuguese and English stems."""
+"""Turns text into search terms: folded, without stop words, as Portuguese and English stems."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 WORD = re.compile(r"\w+")
 LONGEST_WORD = 64
-"""What is beyond says nothing more."""
+"""Characters of a word that count."""
 _local = threading.local()
 
 Term = tuple[str, ...]
@@ -30,9 +30,9 @@ def fold(text: str) -> str:
 
 
 def identity(type: str, content: Any) -> str:
-    """Equal for contents that say the same in the same words: case, spaces and a final full stop aside.
+    """A hash, equal for contents in the same words: case, spaces and a final full stop aside.
 
-    Accents count ("avó" is not "avô"); anything but plain text counts as it is.
+    Accents count ("avó" is not "avô"); content that is no plain text is compared exactly.
     """
     text = content if isinstance(content, str) else as_json(content)
     if type == "text" and isinstance(content, str):
@@ -42,7 +42,7 @@ def identity(type: str, content: Any) -> str:
 
 
 def digest(text: str) -> str:
-    """Equal for equal texts only."""
+    """The SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -76,7 +76,7 @@ def forms_of(word: str) -> Term:
 
 
 word_forms = lru_cache(maxsize=65_536)(forms_of)
-"""`forms_of`, which remembers the words that came lately."""
+"""`forms_of` with a cache of recent words."""
 
 
 def _stemmers() -> tuple[Stemmer.Stemmer, Stemmer.Stemmer]:

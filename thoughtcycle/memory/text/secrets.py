@@ -7,16 +7,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.text.analyzer import fold
-from thoughtcycle.memory.text.spans import HIDDEN
+from thoughtcycle.memory.text.spans import HIDDEN, Span
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
-SecretKind = Literal["private_key", "key", "credentials", "card", "password"]
-
 MARK = "••••"
+"""Replaces a secret."""
 
 _PRIVATE = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
@@ -40,26 +38,17 @@ _CLOSERS = ".,;!?)]}\"'”"
 
 
 @dataclass(frozen=True)
-class Secret:
-    """Where a secret stands in a text."""
-
-    kind: SecretKind
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class _Said:
+class _PasswordRules:
     pattern: re.Pattern[str]
     whole: re.Pattern[str]
     plain: frozenset[str]
 
 
 @cache
-def _said() -> _Said:
+def _password_rules() -> _PasswordRules:
     data = [word_lists(language, "language/secrets") for language in LANGUAGES]
     names, verbs, whole = ("|".join(f"(?:{each[name]})" for each in data) for name in ("said", "is", "whole"))
-    return _Said(
+    return _PasswordRules(
         pattern=re.compile(
             rf"(?<!\w)(?P<name>{names})(?!\w)(?P<of>(?: [\w'’@.-]{{1,30}}){{0,5}}?)"
             rf" {{0,2}}(?P<is>(?<= )(?:{verbs})(?= )|[:=])\s{{0,3}}"
@@ -70,50 +59,48 @@ def _said() -> _Said:
     )
 
 
-def secrets_in(text: str) -> tuple[Secret, ...]:
+def secrets_in(text: str) -> list[Span]:
     """The secrets of a text, in order, none overlapping; linear in its length."""
-    found: list[Secret] = []
-    for secret in sorted(_all(text), key=lambda each: (each.start, -each.end)):
-        if not found or secret.start >= found[-1].end:
-            found.append(secret)
-    return tuple(found)
+    found: list[Span] = []
+    for start, end in sorted(_candidates(text), key=lambda span: (span[0], -span[1])):
+        if not found or start >= found[-1][1]:
+            found.append((start, end))
+    return found
 
 
 def masked(text: str) -> str:
-    """`text` with every secret replaced by a mark; the same again when it is masked twice."""
+    """`text` with MARK in place of every secret; idempotent."""
     parts, at = [], 0
-    for secret in secrets_in(text):
-        parts += [text[at : secret.start], MARK]
-        at = secret.end
+    for start, end in secrets_in(text):
+        parts += [text[at:start], MARK]
+        at = end
     return "".join([*parts, text[at:]])
 
 
-def unasked(record: MemoryRecord) -> MemoryRecord:
-    """A memory as it is shown when nobody searched for it: its secrets masked, the store keeps them."""
-    text = masked(record.text)
+def without_secrets(record: MemoryRecord) -> MemoryRecord:
+    """A memory for display where nobody searched for it: its secrets are masked, the store has them."""
+    text, key = masked(record.text), record.key
     if text == record.text:
         return record
-    key = record.key
-    for value in values_in(record.text) if key is not None else ():
-        key = key.replace(fold(value), MARK) if key is not None else None  # rules make keys of what is said
+    if key is not None:  # rules make keys of what is said
+        for value in secret_values(record.text):
+            key = key.replace(fold(value), MARK)
     return record.model_copy(update={"content": text, "key": key})
 
 
-def masks_away(new: str, old: str) -> bool:
-    """Whether `new` holds what stands in place of hidden words where `old` has the words themselves.
+def writes_mask_over(new: str, old: str) -> bool:
+    """Whether `new` has a mask in place of hidden words or secrets that `old` has.
 
-    Whoever was shown a masked text and writes it anew would lose them. Asterisks are a mask only in place of
-    a secret: elsewhere they are emphasis.
+    Storing a masked text would lose them. Asterisks are a mask only in place of a secret, else emphasis.
     """
     if any(new.count(mark) > old.count(mark) for mark in (MARK, HIDDEN)):
         return True
-    lost = (old[each.start : each.end] not in new for each in secrets_in(old))
-    return _STARS.search(new) is not None and any(lost)
+    return _STARS.search(new) is not None and any(value not in new for value in secret_values(old))
 
 
-def values_in(text: str) -> list[str]:
-    """The secrets themselves."""
-    return [text[secret.start : secret.end] for secret in secrets_in(text)]
+def secret_values(text: str) -> list[str]:
+    """The secrets of a text, as they stand there."""
+    return [text[start:end] for start, end in secrets_in(text)]
 
 
 def holds_secret(text: str) -> bool:
@@ -121,15 +108,13 @@ def holds_secret(text: str) -> bool:
     return bool(secrets_in(text))
 
 
-def _all(text: str) -> Iterator[Secret]:
+def _candidates(text: str) -> Iterator[Span]:
     if "PRIVATE KEY" in text:
-        yield from (Secret("private_key", *match.span()) for match in _PRIVATE.finditer(text))
-    yield from (Secret("key", *match.span()) for match in _KEY.finditer(text))
-    yield from (Secret("key", *match.span("value")) for match in _BEARER.finditer(text))
-    for match in _CREDENTIALS.finditer(text):
-        if match["value"] != MARK:
-            yield Secret("credentials", *match.span("value"))
-    yield from (Secret("card", *match.span()) for match in _CARD.finditer(text) if _luhn(match[0]))
+        yield from (match.span() for match in _PRIVATE.finditer(text))
+    yield from (match.span() for match in _KEY.finditer(text))
+    yield from (match.span("value") for match in _BEARER.finditer(text))
+    yield from (match.span("value") for match in _CREDENTIALS.finditer(text) if match["value"] != MARK)
+    yield from (match.span() for match in _CARD.finditer(text) if _luhn(match[0]))
     yield from _passwords(text)
 
 
@@ -140,28 +125,28 @@ def _luhn(number: str) -> bool:
     return len(digits) >= 13 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
-def _passwords(text: str) -> Iterator[Secret]:
-    """What is said to be a password; only where folding keeps every character in its place."""
+def _passwords(text: str) -> Iterator[Span]:
+    """Values that are said to be a password; found where folding keeps every character in its place."""
     folded = "".join(char if len(char) == 1 else "?" for char in map(fold, text))
-    for match in _said().pattern.finditer(folded):
+    for match in _password_rules().pattern.finditer(folded):
         start, end = match.span("value")
         if text[start] in "\"'“":
             start, end = start + 1, end - 1
-        elif _said().whole.match(match["name"]):
+        elif _password_rules().whole.match(match["name"]):
             end = min(end for end in (folded.find("\n", start), len(text)) if end >= 0)
         while end > start + 1 and text[end - 1] in _CLOSERS:
             end -= 1
         if MARK not in text[start:end] and _secret_like(text, folded, match, start, end):
-            yield Secret("password", start, end)
+            yield start, end
 
 
 def _secret_like(text: str, folded: str, match: re.Match[str], start: int, end: int) -> bool:
-    """Whether what follows is a value and not a remark ("minha senha é difícil de lembrar")."""
+    """Whether the text behind "is" is a value and not a remark ("minha senha é difícil de lembrar")."""
     value = text[start:end]
-    if folded[start:end] in _said().plain:
+    if folded[start:end] in _password_rules().plain:
         return False
     quoted = match["value"][0] in "\"'“"
-    marked = match["is"] in ":=" or quoted or _said().whole.match(match["name"]) is not None
+    marked = match["is"] in ":=" or quoted or _password_rules().whole.match(match["name"]) is not None
     odd = any(char.isdigit() for char in value) or any(not char.isalnum() for char in value[:-1])
     ends = end >= len(text) or text[end] in "\n.,;!?"
     return marked or odd or (value.lower() != value and not value.istitle()) or (ends and len(value) > 3)

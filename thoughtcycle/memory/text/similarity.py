@@ -1,4 +1,4 @@
-"""Whether two short texts say the same: one is shown once (pure)."""
+"""Near-duplicates and word overlap of short texts (pure)."""
 
 from thoughtcycle.memory.text.analyzer import WORD, Term, fold, identity, terms
 
@@ -11,46 +11,47 @@ _NEGATIONS = frozenset(
 """Folded, of both languages; `t` ends "don't"."""
 
 
-class Told:
-    """Texts that were told already."""
+class Deduplicator:
+    """Recognises a text that was added before, in the same or nearly the same words."""
 
     def __init__(self) -> None:
         self._same: set[str] = set()
         self._words: list[tuple[frozenset[Term], frozenset[str]]] = []
 
-    def knows(self, text: str) -> bool:
-        """Whether `text`, or a near-identical one, was told."""
+    def has(self, text: str) -> bool:
+        """Whether `text`, or a near-identical one, was added."""
         if identity("text", text) in self._same:
             return True
         mine = _words(text)
         if not mine:
             return False
-        return any(near_to(mine, its) and kept == _telling(text) for its, kept in self._words)
+        signs = _signs(text)
+        return any(signs == other_signs and _near(mine, other) for other, other_signs in self._words)
 
-    def tell(self, text: str) -> None:
-        """`text` was told."""
+    def add(self, text: str) -> None:
+        """Takes `text` in."""
         self._same.add(identity("text", text))
         if mine := _words(text):
-            self._words.append((mine, _telling(text)))
+            self._words.append((mine, _signs(text)))
 
 
-def near_to(one: frozenset[Term], other: frozenset[Term]) -> bool:
-    """Whether nearly all words of either are the other's too."""
+def _near(one: frozenset[Term], other: frozenset[Term]) -> bool:
+    """Whether both have nearly all words in common."""
     small, large = sorted((len(one), len(other)))
     return small >= ALIKE * large and len(one & other) >= ALIKE * len(one | other)
 
 
-def likeness(one: str, other: str) -> float:
-    """Jaccard over the words of two texts, in [0, 1]: similarity where there is no embedding (LM-9)."""
-    mine, its = _words(one), _words(other)
-    return len(mine & its) / len(mine | its) if mine and its else 0.0
+def word_overlap(one: str, other: str) -> float:
+    """Jaccard index of the words of two texts, in [0, 1]: similarity where there is no embedding (LM-9)."""
+    first, second = _words(one), _words(other)
+    return len(first & second) / len(first | second) if first and second else 0.0
 
 
 def _words(text: str) -> frozenset[Term]:
     return frozenset(terms(text[:_LONGEST]))
 
 
-def _telling(text: str) -> frozenset[str]:
-    """Numbers and negations: texts that differ in one of them do not say the same."""
+def _signs(text: str) -> frozenset[str]:
+    """Numbers and negations: texts that differ in one of them are no duplicates."""
     words = WORD.findall(fold(text[:_LONGEST]))
     return frozenset(word for word in words if word in _NEGATIONS or not word.isalpha())

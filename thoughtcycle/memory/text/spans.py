@@ -1,27 +1,24 @@
-"""Finds words in a text whatever their case, accents and punctuation, where they were typed (pure)."""
+"""Offsets of words, sentences and clauses in a text; words match whatever their case and accents (pure)."""
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-_WORD = re.compile(r"\w+")
+from thoughtcycle.memory.text.analyzer import WORD, fold
+
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _CLAUSE = re.compile(r"(?<=[,;:()])\s+|\s+[–—-]\s+")
 
 HIDDEN = "[…]"
-"""Mark in place of words that are hidden or erased."""
+"""Replaces words that are hidden or erased."""
 Span = tuple[int, int]
 """Offsets of the first character and of the one after the last."""
 
 
-@lru_cache(maxsize=4_096)
-def _plain(character: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", character.casefold())
-    return "".join(part for part in decomposed if not unicodedata.combining(part))
+_fold_character = lru_cache(maxsize=4_096)(fold)
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Tokens:
         return list(accumulate((len(word) + 1 for word in self.words), initial=1))
 
     def find(self, phrase: str) -> Iterator[Span]:
-        """Where whole words in a row are those of `phrase` (see `key`)."""
+        """The spans of `phrase` (see `key`), as whole words in a row."""
         place = self.joined.find(phrase) if phrase.strip() else -1
         while place >= 0:
             first = bisect_right(self._starts, place + 1) - 1
@@ -57,10 +54,10 @@ def tokens(text: str) -> Tokens:
     at: Sequence[int] = range(len(text) + 1)
     folded = text.lower()
     if not text.isascii():
-        pieces = [_plain(character) for character in text]
+        pieces = [_fold_character(character) for character in text]
         folded = "".join(pieces)
         at = [*(place for place, piece in enumerate(pieces) for _ in piece), len(text)]
-    found = list(_WORD.finditer(folded))
+    found = list(WORD.finditer(folded))
     spans = tuple((at[one.start()], _end(at, one.end())) for one in found)
     return Tokens(text, tuple(one[0] for one in found), spans)
 
@@ -71,12 +68,12 @@ def _end(at: Sequence[int], end: int) -> int:
 
 
 def key(text: str) -> str:
-    """`text` as `Tokens.find` looks for it; blank when it has no word."""
+    """`text` as a phrase for `Tokens.find`; blank when it has no word."""
     return tokens(text).joined
 
 
 def literal(text: str, wanted: str) -> Iterator[Span]:
-    """Where `wanted`, which has no word (an emoji), stands in `text`."""
+    """The spans of `wanted`, which has no word (an emoji), in `text`."""
     place = text.find(wanted) if wanted.strip() else -1
     while place >= 0:
         yield place, place + len(wanted)

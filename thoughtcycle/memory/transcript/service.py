@@ -16,11 +16,11 @@ from thoughtcycle.memory.model import (
     MemoryRecord,
     Step,
     Variant,
+    storable,
     without_null,
 )
 from thoughtcycle.memory.rules import reply_text
 from thoughtcycle.memory.storage import Amended, Write
-from thoughtcycle.memory.text import readable
 from thoughtcycle.memory.versioning import (
     REASON,
     Keys,
@@ -83,9 +83,9 @@ class Transcript:
         gives the same cycle until that is closed, then one behind it. Where it leaves
         the live branch, the memories of the part left are hidden (`settle_branches`). What a crash left open
         in this chat is closed first, marked as cut. Raises NotAllowed('chat_of_another'), InputRefused as
-        `readable`.
+        `storable`.
         """
-        readable(message.text)
+        storable(message.text)
         now = self._clock()
 
         def cycle(conversation: Conversation) -> Cycle:

@@ -25,7 +25,7 @@ from thoughtcycle.memory.model import (
 )
 from thoughtcycle.memory.redaction import listed, listed_history
 from thoughtcycle.memory.search import FACTS, Part, Provenance
-from thoughtcycle.memory.text import unasked
+from thoughtcycle.memory.text import without_secrets
 from thoughtcycle.web.api.routing import api
 from thoughtcycle.web.server.dependencies import CurrentUser, MemoryDep
 
@@ -111,7 +111,7 @@ async def list_memories(
     """The memories of these statuses, the last changed first, secrets masked; `at`: as believed then."""
     statuses: tuple[Status, ...] = tuple(status)
     found = await memory.list(user, statuses=statuses, at=at, limit=limit, offset=offset)
-    return [light(unasked(listed(record))) for record in found]
+    return [light(without_secrets(listed(record))) for record in found]
 
 
 @router.get("/search")

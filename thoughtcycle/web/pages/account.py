@@ -12,7 +12,7 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.memory_metrics import memory_metrics
 from thoughtcycle.evals.metrics import Metric, shown
 from thoughtcycle.evals.metrics_page import plot
-from thoughtcycle.memory.text import habit_label, mood_label
+from thoughtcycle.memory.text import label_of
 from thoughtcycle.prompts.loader import texts
 from thoughtcycle.web.api import jobs as jobs_api
 from thoughtcycle.web.api.user import Farewells
@@ -31,9 +31,9 @@ Choice = Literal["", "on", "off"]
 async def profile(reader: Reader, memory: MemoryDep) -> HTMLResponse:
     """Habits and preferences with their confidence, and the last moods."""
     known = await memory.profile(reader.user)
-    moods = [(mood_label(mood.name, reader.language), mood) for _, mood in reversed(known.moods)]
+    moods = [(label_of("mood", mood.name, reader.language), mood) for _, mood in reversed(known.moods)]
     entries = [
-        (habit_label(one.key, reader.language), habit_label(one.value, reader.language), one)
+        (label_of("habit", one.key, reader.language), label_of("habit", one.value, reader.language), one)
         for one in sorted(known.entries, key=lambda one: -one.confidence)
     ]
     return reader.html("profile.html", entries=entries, moods=moods)

@@ -15,7 +15,7 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import LISTED, Kind, Layer, MemoryHit, MemoryRecord, Status, utc_now
 from thoughtcycle.memory.redaction import listed
 from thoughtcycle.memory.search import Part
-from thoughtcycle.memory.text import unasked
+from thoughtcycle.memory.text import without_secrets
 from thoughtcycle.web.api.memories import CHANGES, known
 from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages
@@ -139,7 +139,7 @@ async def _found(reader: Page, memory: Memory, asked: ListQuery, after: int) -> 
 def rows(records: "tuple[MemoryRecord, ...]") -> list[Row]:
     """Memories as the list shows them."""
     now = utc_now()
-    return [Row(unasked(listed(record)), strength_curve(record, now)) for record in records]
+    return [Row(without_secrets(listed(record)), strength_curve(record, now)) for record in records]
 
 
 @router.post("/memories/bulk")
