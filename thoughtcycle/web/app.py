@@ -10,7 +10,7 @@ from thoughtcycle.mind.model_settings import ModelSettings
 from thoughtcycle.runtime.settings import Settings, load_settings
 from thoughtcycle.web import webhooks
 from thoughtcycle.web.api import channels as channel_links
-from thoughtcycle.web.api import chat, conversations, files, jobs, memories, user
+from thoughtcycle.web.api import chat, conversations, jobs, memories, user
 from thoughtcycle.web.pages import account, login, memory, routing
 from thoughtcycle.web.pages import chat as chat_page
 from thoughtcycle.web.pages import conversations as conversation_pages
@@ -23,7 +23,6 @@ from thoughtcycle.web.server.metrics import MetricsMiddleware, ServerMetrics
 
 ROUTERS = (
     chat.router,
-    files.router,
     memories.router,
     conversations.router,
     user.router,

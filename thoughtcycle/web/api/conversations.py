@@ -75,7 +75,7 @@ async def messages(
     chat: OwnChatId, user: CurrentUser, memory: MemoryDep, limit: Annotated[int, Query(ge=1, le=200)] = 20
 ) -> list[Said]:
     """The messages of the last `limit` exchanges on the chat's live branch, oldest first."""
-    await _existing(memory, user, chat)
+    await _check_exists(memory, user, chat)
     return [
         Said(id=message.id, role=message.role, text=message.text, at=message.at, cycle=cycle.id)
         for cycle in await memory.conversation(user, chat, limit=limit)
@@ -95,11 +95,11 @@ async def delete(chat: OwnChatId, user: CurrentUser, memory: MemoryDep, server: 
     """Erases a chat for good, with what was learned in it alone."""
     # its first turn may be running: then there is no chat yet
     async with server.turns.closing_chat(user, chat):
-        await _existing(memory, user, chat)
+        await _check_exists(memory, user, chat)
         return await delete_chat(memory, server.resources.checkpointer, user, chat)
 
 
-async def _existing(memory: MemoryDep, user: str, chat: str) -> None:
+async def _check_exists(memory: MemoryDep, user: str, chat: str) -> None:
     """NotAllowed where the user has no such chat: reading one must not make it."""
     if await memory.chat(user, chat) is None:
         raise ChatUnknown(chat)

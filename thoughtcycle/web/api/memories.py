@@ -1,10 +1,11 @@
-"""The user's memories: search, list, save, change, undo, erase, and where they come from."""
+"""The user's memories: search, list, save, change, undo, erase, history, origin and files."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Literal
+from urllib.parse import quote
 
-from fastapi import Query
+from fastapi import Form, Query, Response, UploadFile
 from pydantic import BaseModel, Field
 
 from thoughtcycle.errors import InputRefused, NotAllowed
@@ -27,7 +28,7 @@ from thoughtcycle.memory.redaction import listed, listed_history
 from thoughtcycle.memory.search import FACTS, Part, Provenance
 from thoughtcycle.memory.text import without_secrets
 from thoughtcycle.web.api.routing import api
-from thoughtcycle.web.server.dependencies import CurrentUser, MemoryDep
+from thoughtcycle.web.server.dependencies import CurrentUser, MemoryDep, ServerDep
 
 router = api("/api/memories", "memories")
 
@@ -175,6 +176,21 @@ async def erase(wanted: Erasure, user: CurrentUser, memory: MemoryDep) -> Receip
     return await memory.erase(user, wanted.ids)
 
 
+@router.post("/files", status_code=201)
+async def attach(
+    file: UploadFile,
+    user: CurrentUser,
+    memory: MemoryDep,
+    server: ServerDep,
+    caption: Annotated[str, Form(max_length=2_000)] = "",
+) -> MemoryRecord:
+    """Stores an image or a document as a memory that is found by its text (LM-15)."""
+    limits = server.settings.limits.files
+    data = await file.read(limits.bytes + 1)
+    name = file.filename or ""
+    return await memory.attach(user, name, data, caption=caption, claimed=file.content_type, limits=limits)
+
+
 @router.get("/{id}")
 async def show(id: str, user: CurrentUser, memory: MemoryDep) -> MemoryRecord:
     """One memory."""
@@ -206,3 +222,19 @@ async def why(id: str, user: CurrentUser, memory: MemoryDep) -> Provenance:
 async def undo(id: str, user: CurrentUser, memory: MemoryDep) -> UndoResult:
     """Takes back the newest change of a memory."""
     return await memory.undo(user, id)
+
+
+@router.get("/{id}/file", response_class=Response)
+async def download(id: str, user: CurrentUser, memory: MemoryDep) -> Response:
+    """The file of a memory, byte for byte."""
+    data = await memory.file(user, id)
+    record = await memory.get(user, id)
+    if record is None or not isinstance(record.content, dict):  # erased in between
+        raise NotAllowed("memory_not_listed", id=repr(id))
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(str(record.content['name']), safe='')}",
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "private, no-store",
+    }
+    return Response(data, media_type=str(record.content["media_type"]), headers=headers)

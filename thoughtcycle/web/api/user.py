@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.memory_metrics import memory_metrics
 from thoughtcycle.evals.metrics import Metric
-from thoughtcycle.memory.briefing import Section
+from thoughtcycle.memory.briefing import Brief, Section
 from thoughtcycle.memory.erasure import Farewell
 from thoughtcycle.memory.model import Profile, UserSettings
 from thoughtcycle.memory.transfer import Imported, encoded
@@ -64,21 +64,12 @@ class Farewells(BaseModel):
     confirm: str
 
 
-@router.post("/briefing")
-async def briefing(
-    wanted: BriefingRequest, user: CurrentUser, memory: MemoryDep, server: ServerDep
-) -> BriefingAnswer:
+@router.post("/briefing", response_model=BriefingAnswer)
+async def briefing(wanted: BriefingRequest, user: CurrentUser, memory: MemoryDep, server: ServerDep) -> Brief:
     """The briefing of a model for a message."""
     if wanted.chat is not None:
         await check_chat_owner(memory, user, wanted.chat)
-    brief = await preview(memory, user, Wanted(**wanted.model_dump()), server.settings)
-    return BriefingAnswer(
-        text=brief.text,
-        session=brief.session,
-        tokens=brief.tokens,
-        left_out=brief.left_out,
-        sections=list(brief.sections),
-    )
+    return await preview(memory, user, Wanted(**wanted.model_dump()), server.settings)
 
 
 @router.get("/profile")
@@ -122,7 +113,7 @@ async def import_file(file: UploadFile, user: CurrentUser, memory: MemoryDep) ->
     """Takes in an export of this program, of ChatGPT or of Claude; twice adds nothing."""
     with TemporaryDirectory(prefix="thoughtcycle-") as folder:
         path = Path(folder) / "upload"
-        await asyncio.to_thread(_copied, file.file, path)
+        await asyncio.to_thread(_copy, file.file, path)
         try:
             return await memory.import_file(user, path)
         except InputRefused as refused:  # it names the file as the user knows it
@@ -130,7 +121,7 @@ async def import_file(file: UploadFile, user: CurrentUser, memory: MemoryDep) ->
             raise
 
 
-def _copied(source: BinaryIO, to: Path) -> None:
+def _copy(source: BinaryIO, to: Path) -> None:
     with to.open("wb") as target:
         shutil.copyfileobj(source, target)
 
@@ -148,9 +139,5 @@ async def forget(farewell: Farewells, user: CurrentUser, memory: MemoryDep, serv
 async def stats(user: CurrentUser, memory: MemoryDep) -> dict[str, Any]:
     """How much is kept of the user."""
     census = await memory.stats(user)
-    names = ("chats", "cycles", "changes", "pending", "bytes")
-    return {
-        "memories": census.by_status,
-        "sheets": dict(census.sheets),
-        **{name: getattr(census, name) for name in names},
-    }
+    totals = {name: getattr(census, name) for name in ("chats", "cycles", "changes", "pending", "bytes")}
+    return {"memories": census.by_status, "sheets": dict(census.sheets), **totals}

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.memory_metrics import memory_metrics
-from thoughtcycle.evals.metrics import Metric, shown
+from thoughtcycle.evals.metrics import shown
 from thoughtcycle.evals.metrics_page import plot
 from thoughtcycle.memory.text import label_of
 from thoughtcycle.prompts.loader import texts
@@ -56,7 +56,7 @@ async def change_settings(
     language: Annotated[Literal["", "pt", "en"], Form()] = "",
     time_zone: Annotated[str, Form(max_length=200)] = "",
 ) -> Response:
-    """Keeps the settings as the form has them."""
+    """Stores the settings of the form."""
     await memory.change_settings(
         reader.user,
         smart_context={"on": True, "off": False}.get(smart_context),
@@ -83,7 +83,7 @@ async def retry(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
 
 @router.get("/metrics")
 async def metrics(reader: Reader) -> HTMLResponse:
-    """The page; the figures come after it, because they take a while."""
+    """The page; it loads the figures afterwards, because they take a while."""
     return reader.html("metrics.html")
 
 
@@ -97,24 +97,25 @@ async def figures(reader: Reader, memory: MemoryDep) -> HTMLResponse:
         for unit in ("share", "ms")
         if (of := [one for one in found if one.unit == unit and one.value is not None])
     ]
-    lines = [_line(one, reader) for one in found]
+    lines = [
+        (
+            words[f"name.{one.name}"],
+            shown(one, reader.language),
+            reader.number(one.count),
+            words[f"what.{one.name}"],
+        )
+        for one in found
+    ]
     return reader.html("parts/figures.html", plots=plots, lines=lines, columns=words["columns"].split(", "))
-
-
-def _line(one: Metric, reader: Page) -> tuple[str, str, str, str]:
-    words = texts(reader.language, "metrics")
-    value, count = shown(one, reader.language), reader.number(one.count)
-    return words[f"name.{one.name}"], value, count, words[f"what.{one.name}"]
 
 
 @router.get("/account")
 async def account(reader: Reader, memory: MemoryDep) -> HTMLResponse:
-    """How much is kept, the way to take it along, and the way to have it forgotten."""
+    """Counts of what is stored, export, links to channels, and forgetting."""
     census = await memory.stats(reader.user)
     links = await memory.channel_links(reader.user)
-    return reader.html(
-        "account.html", census=census, memories=sum(census.memories.values()), links=links, code=""
-    )
+    memories = sum(census.memories.values())
+    return reader.html("account.html", census=census, memories=memories, links=links, code="")
 
 
 @router.post("/account/links/code")
@@ -131,7 +132,7 @@ async def unlink(
     channel: Annotated[str, Form(max_length=100)] = "",
     sender: Annotated[str, Form(max_length=300)] = "",
 ) -> HTMLResponse:
-    """Ends what a code began: the sender on that channel is nobody again."""
+    """Ends a link between a sender on a channel and the user."""
     await memory.unlink_channel(reader.user, channel, sender)
     return reader.html("parts/links.html", links=await memory.channel_links(reader.user), code="")
 
@@ -140,7 +141,7 @@ async def unlink(
 async def forget(
     reader: Reader, memory: MemoryDep, server: ServerDep, confirm: Annotated[str, Form(max_length=300)] = ""
 ) -> Response:
-    """Erases everything of the user for good, and shows what was erased and what a scan finds afterwards."""
+    """Erases everything of the user for good; shows what was erased and what a scan finds afterwards."""
     if confirm.strip() != reader.user:
         raise InputRefused("forget_unconfirmed", user=reader.user)
     farewell = await forget_all(Farewells(confirm=reader.user), reader.user, memory, server)
@@ -151,7 +152,7 @@ async def forget(
 
 
 def _named(reader: Page, found: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Rows of tables by what they hold; those of a table that people need no name for, together."""
+    """Counts of rows by the names of their tables; tables without a name are added up as others."""
     counts = Counter[str]()
     for table, count in found.items():
         counts[table if f"table.{table}" in reader.words else "others"] += count

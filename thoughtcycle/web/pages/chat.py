@@ -21,13 +21,13 @@ router = pages()
 CHATS = 40
 """Chats in the list, the last used first."""
 EXCHANGES = 15
-"""Exchanges shown at once; older ones come when somebody scrolls up to them."""
+"""Exchanges shown at once; older ones are loaded on scrolling up."""
 
 
 @router.get("/")
 async def new(reader: Reader, memory: MemoryDep, server: ServerDep) -> HTMLResponse:
-    """A chat that does not exist until something is said in it."""
-    return await _chat(reader, memory, server, new_id(), exists=False)
+    """A new chat, which exists from its first message on."""
+    return await _chat(reader, memory, server, new_id())
 
 
 @router.get("/chats")
@@ -41,43 +41,39 @@ async def chats(
 @router.get("/chats/{chat}")
 async def chat(reader: Reader, chat: OwnChatId, memory: MemoryDep, server: ServerDep) -> HTMLResponse:
     """A chat with its last messages."""
-    return await _chat(reader, memory, server, chat, exists=None)
+    return await _chat(reader, memory, server, chat)
 
 
-async def _chat(
-    reader: Page, memory: Memory, server: ServerState, chat: str, *, exists: bool | None
-) -> HTMLResponse:
-    """The page; only a chat in which something was said is read, because reading one claims it.
+async def _chat(reader: Page, memory: Memory, server: ServerState, chat: str) -> HTMLResponse:
+    """The page of a chat; while the database is away, a notice, and messages are taken all the same."""
 
-    While the database is away it tells so, and takes messages that wait for it.
-    """
-    under_way = server.turns.pending(reader.user, chat)  # first: what ends meanwhile is among the cycles
-    read = await memory.availability.read(lambda: _read(reader, memory, chat, exists), None)
-    known, there = read or ([], None)
-    cycles = there or []
+    async def read() -> tuple[list[ChatListItem], list[Cycle] | None]:
+        return await listed(reader, memory), await _cycles(reader, memory, chat)
+
+    pending = server.turns.pending(reader.user, chat)  # first: a turn that ends now is among the cycles
+    stored = await memory.availability.read(read, None)
+    chats, cycles = stored or ([], None)
+    shown = cycles or []
     return reader.html(
         "chat.html",
-        chats=known,
+        chats=chats,
         current=chat,
-        exists=there is not None,
-        away=read is None,
-        exchanges=exchanges(cycles),
-        before=cycles[0].parent if len(cycles) == EXCHANGES else None,
-        coming=None in under_way,
-        following=[{**asdict(said), "shown": masked(said.text)} for said in under_way if said is not None],
-        since=cycles[-1].id if cycles else "",
+        exists=cycles is not None,
+        away=stored is None,
+        exchanges=exchanges(shown),
+        before=shown[0].parent if len(shown) == EXCHANGES else None,
+        coming=None in pending,
+        following=[{**asdict(one), "shown": masked(one.text)} for one in pending if one is not None],
+        since=shown[-1].id if shown else "",
         rules=server.resources.services.mind.by_rules,
     )
 
 
-async def _read(
-    reader: Page, memory: Memory, chat: str, exists: bool | None
-) -> tuple[list[ChatListItem], list[Cycle] | None]:
-    """The list of chats, and the last cycles of this one; None where it does not exist."""
-    known = await listed(reader, memory)
-    if exists is None:
-        exists = await memory.chat(reader.user, chat) is not None
-    return known, await memory.conversation(reader.user, chat, limit=EXCHANGES) if exists else None
+async def _cycles(reader: Page, memory: Memory, chat: str) -> list[Cycle] | None:
+    """The last cycles of a chat; None where it does not exist: reading it would claim it."""
+    if await memory.chat(reader.user, chat) is None:
+        return None
+    return await memory.conversation(reader.user, chat, limit=EXCHANGES)
 
 
 @router.get("/chats/{chat}/coming")
@@ -91,8 +87,7 @@ async def coming(
     """The cycles after `since`, once the pending reply has ended."""
     if server.turns.is_busy(reader.user, chat):
         return reader.html("parts/coming.html", current=chat, since=since)
-    exists = await memory.chat(reader.user, chat) is not None  # it may be over, or incognito
-    cycles = await memory.conversation(reader.user, chat, limit=EXCHANGES) if exists else []
+    cycles = await _cycles(reader, memory, chat) or []  # the chat may be deleted, or incognito
     known = next((place for place, one in enumerate(cycles) if one.id == since), -1)
     return reader.html("parts/came.html", current=chat, exchanges=exchanges(cycles[known + 1 :]))
 
@@ -145,7 +140,7 @@ async def former_turn(reader: Reader, chat: OwnChatId, cycle: str, memory: Memor
 async def rename(
     reader: Reader, chat: OwnChatId, memory: MemoryDep, title: Annotated[str, Form(max_length=1_000)] = ""
 ) -> HTMLResponse:
-    """Gives the chat another title, or takes it away."""
+    """Changes the title of the chat; an empty one removes it."""
     await memory.rename_chat(reader.user, chat, title)
     return reader.html("parts/chats.html", chats=await listed(reader, memory), current=chat)
 

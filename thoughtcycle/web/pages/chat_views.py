@@ -61,7 +61,7 @@ class BriefingView:
     budget: int
     calls: Sequence[Spent]
     cost: float | None
-    """None where a price is not known, or nothing was used."""
+    """None without a price, or without a call."""
 
     @property
     def read(self) -> int:
@@ -75,7 +75,7 @@ class BriefingView:
 
 
 def exchanges(cycles: Iterable[Cycle]) -> list[Exchange]:
-    """Cycles, with the words of deleted memories masked already, as a person reads them: no secrets."""
+    """The exchanges of cycles, with secrets masked; the words of deleted memories are masked already."""
     return [
         Exchange(
             cycle=cycle.id,
@@ -90,31 +90,20 @@ def exchanges(cycles: Iterable[Cycle]) -> list[Exchange]:
 
 
 def chat_list(chats: Iterable[Chat], last: Mapping[str, str], nameless: str) -> list[ChatListItem]:
-    """Chats under their titles; one without shows the beginning of its last message (`last`: chat → text)."""
-    return [
-        ChatListItem(
-            id=chat.id,
-            title=chat_title(chat.title, last.get(chat.id, ""), nameless),
-            named=bool(chat.title),
-            chat=chat,
-        )
-        for chat in chats
-    ]
+    """Chats with their titles; `last` has the last messages of chats without one, by chat."""
+    titles = ((chat, chat_title(chat.title, last.get(chat.id, ""), nameless)) for chat in chats)
+    return [ChatListItem(chat.id, title, bool(chat.title), chat) for chat, title in titles]
 
 
 def chat_title(title: str | None, last: str, nameless: str) -> str:
-    """The title of a chat, else the first words of its last message."""
-    return title or first_words(last) or nameless
-
-
-def first_words(text: str) -> str:
-    """The first words of a message, on one line."""
-    line = " ".join(masked(text).split())
-    return line if len(line) <= TITLE else f"{line[: TITLE - 1].rsplit(' ', 1)[0]}…"
+    """The title of a chat, else the beginning of its last message, else `nameless`."""
+    line = " ".join(masked(last).split())
+    beginning = line if len(line) <= TITLE else f"{line[: TITLE - 1].rsplit(' ', 1)[0]}…"
+    return title or beginning or nameless
 
 
 def step_views(steps: Iterable[Step]) -> list[StepView]:
-    """Steps as the page shows them: secrets masked."""
+    """Steps as the page shows them, with secrets masked."""
     return [
         StepView(
             action=step["action"],

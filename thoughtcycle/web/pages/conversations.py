@@ -22,10 +22,10 @@ LISTED = 200
 async def conversations(reader: Reader, memory: MemoryDep, server: ServerDep) -> HTMLResponse:
     """The chats, the last used first."""
     volume = server.settings.limits.volume
-    kept = {one.chat.id: one for one in await memory.kept_chats(reader.user, limit=LISTED)}
-    last = {id: last_message(one) for id, one in kept.items()}
-    chats = chat_list([one.chat for one in kept.values()], last, reader.say("chat.nameless"))
-    memories = {id: one.memory for id, one in kept.items()}
+    found = await memory.kept_chats(reader.user, limit=LISTED)
+    last = {one.chat.id: last_message(one) for one in found}
+    chats = chat_list([one.chat for one in found], last, reader.say("chat.nameless"))
+    memories = {one.chat.id: one.memory for one in found}
     shares = {id: usage(one, volume) for id, one in memories.items()}
     return reader.html("conversations.html", chats=chats, kept=memories, shares=shares, limit=volume.words)
 

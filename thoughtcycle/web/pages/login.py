@@ -1,4 +1,4 @@
-"""Coming in with a key or token, and going out: the browser keeps it in a cookie that no script can read."""
+"""Login with a key or token, and logout: the browser stores it in a cookie that no script can read."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ Next = Annotated[str, Query(max_length=500)]
 
 @router.get("/login")
 async def form(request: Request, server: ServerDep, next: Next = "/") -> Response:
-    """Asks for a key or token; a server without authentication asks for nothing."""
+    """The login form; a server without authentication needs none."""
     if not server.access.authenticator.on:
         return RedirectResponse("/", status_code=303)
     return page_of(request).html("login.html", next=_inside(next), message="")
@@ -33,34 +33,28 @@ async def login(
     credential: Annotated[str, Form(max_length=10_000)] = "",
     next: Annotated[str, Form(max_length=500)] = "/",
 ) -> Response:
-    """Sets the cookie where the key or token is good. Who guesses too often waits, as at every door."""
+    """Sets the cookie for a valid key or token; failed attempts are limited by address."""
     access, peer = server.access, address_key(request.client.host if request.client else None)
+    credential = credential.strip()
     try:
         if foreign_origin(request.headers) is not None:
             raise OriginRefused("auth_other_site", origin=request.headers["origin"][:100])
         access.attempts.check(peer)
-        await access.authenticator.caller_of(credential.strip())
+        await access.authenticator.caller_of(credential)
     except (NotAuthenticated, TooMuch) as refusal:
         if status_of(refusal) == 401:
             access.attempts.take(peer)
-        message = failure(refusal, request).message
-        return page_of(request).html(
-            "login.html", status=status_of(refusal), next=_inside(next), message=message
-        )
+        status, message = status_of(refusal), failure(refusal, request).message
+        return page_of(request).html("login.html", status=status, next=_inside(next), message=message)
     answer = RedirectResponse(_inside(next), status_code=303)
-    answer.set_cookie(
-        COOKIE,
-        credential.strip(),
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
+    https = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, credential, httponly=True, samesite="strict", secure=https)
     return answer
 
 
 @router.post("/logout")
 async def logout(request: Request) -> Response:
-    """Takes the cookie away. Another site's page cannot: its requests come without the cookie's effect."""
+    """Deletes the cookie; a request from another site's page does not."""
     answer = RedirectResponse("/login", status_code=303)
     if foreign_origin(request.headers) is None:
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
@@ -68,6 +62,6 @@ async def logout(request: Request) -> Response:
 
 
 def _inside(next: str) -> str:
-    """A path of this server: a link to the login page must not lead to somebody else's."""
+    """`next` where it is a path of this server, else "/": the login must not redirect to another site."""
     safe = next.startswith("/") and not next.startswith(("//", "/\\")) and next.isprintable()
     return next if safe else "/"

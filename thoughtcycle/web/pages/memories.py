@@ -1,7 +1,7 @@
 """The list of memories: searched, narrowed, page by page, and several changed at once."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, get_args
 
@@ -37,7 +37,7 @@ Word = Annotated[str, Query(max_length=200)]
 
 @dataclass(frozen=True)
 class Row:
-    """A memory in the list: secrets and the words of what was deleted masked."""
+    """A memory in the list, with secrets and deleted words masked."""
 
     record: MemoryRecord
     curve: StrengthCurve
@@ -64,7 +64,7 @@ async def parse_query(
     until: Word = "",
     at: Word = "",
 ) -> ListQuery:
-    """The filters of the form; an empty field asks for nothing. InputRefused at one of no use."""
+    """The filters of the form, without its empty fields; InputRefused for one that cannot be read."""
     filters = Filters(
         kinds=_one_of(KINDS, kind, "kind"),
         layers=_one_of(LAYERS, layer, "layer"),
@@ -83,55 +83,42 @@ ListQueryDep = Annotated[ListQuery, Depends(parse_query)]
 async def memories(
     reader: Reader, memory: MemoryDep, asked: ListQueryDep, after: Annotated[int, Query(ge=0)] = 0
 ) -> HTMLResponse:
-    """The page, or the list alone where htmx asks for it."""
+    """The page, or for htmx the list alone."""
     if not reader.part:
         return await full_page(reader, memory, asked, None)
     return reader.html("parts/memories.html", **await _list(reader, memory, asked, after))
 
 
 async def full_page(reader: Page, memory: Memory, asked: ListQuery, detail: str | None) -> HTMLResponse:
-    """The page with its list; `detail` is the HTML of a memory that stands open."""
-    shown = await _list(reader, memory, asked, 0)
-    return reader.html(
-        "memories.html",
-        statuses=LISTED,
-        kinds=KINDS,
-        layers=LAYERS,
-        asked=asked,
-        detail=detail,
-        **shown,
-    )
+    """The page with its list; `detail` is the HTML of an open memory."""
+    choices: dict[str, Any] = {"statuses": LISTED, "kinds": KINDS, "layers": LAYERS}
+    listing = await _list(reader, memory, asked, 0)
+    return reader.html("memories.html", asked=asked, detail=detail, **choices, **listing)
 
 
 async def _list(reader: Page, memory: Memory, asked: ListQuery, after: int) -> dict[str, Any]:
-    shelf = await _found(reader, memory, asked, after)
+    found = await _found(reader, memory, asked, after)
     query = reader.request.query_params.multi_items()
-    more = [(name, value) for name, value in query if name != "after" and value]
-    narrowed = asked != ListQuery("", "active", Filters(), None)
-    shown = rows(shelf.records)
-    return {"rows": shown, "after": shelf.after, "more": more, "first": after == 0, "narrowed": narrowed}
+    return {
+        "rows": rows(found.records),
+        "after": found.after,
+        "more": [(name, value) for name, value in query if name != "after" and value],
+        "first": after == 0,
+        "narrowed": asked != ListQuery("", "active", Filters(), None),
+    }
 
 
 async def _found(reader: Page, memory: Memory, asked: ListQuery, after: int) -> Shelf:
-    one = asked.filters
+    user, filters, at = reader.user, asked.filters, asked.at
     if not asked.query:
         return await browse(
-            memory, reader.user, filters=one, statuses=(asked.status,), at=asked.at, after=after, limit=PAGE
+            memory, user, filters=filters, statuses=(asked.status,), at=at, after=after, limit=PAGE
         )
     if asked.status not in _SEARCHED:
         return Shelf((), None)
+    parts = (_SEARCHED[asked.status],)
     hits = await memory.search(
-        reader.user,
-        asked.query,
-        limit=FOUND,
-        kinds=one.kinds,
-        layers=one.layers,
-        tags=one.tags,
-        since=one.since,
-        until=one.until,
-        at=asked.at,
-        include=(_SEARCHED[asked.status],),
-        counted=False,
+        user, asked.query, limit=FOUND, at=at, include=parts, counted=False, **asdict(filters)
     )
     return Shelf(tuple(hit.record for hit in hits if isinstance(hit, MemoryHit)), None)
 
@@ -149,7 +136,7 @@ async def bulk(
     change: Annotated[str, Form(max_length=20)],
     ids: Annotated[list[str], Form(max_length=500)] = [],  # noqa: B006  (FastAPI copies defaults)
 ) -> HTMLResponse:
-    """Changes several memories, all or none, and offers to take it back, which is done one by one."""
+    """Changes several memories, all or none; offers to undo it, which is done one by one."""
     if not ids:
         raise InputRefused("nothing_chosen")
     if change == "undo":
@@ -162,16 +149,12 @@ async def bulk(
     else:
         raise InputRefused("bad_field", name="change", expected=", ".join(CHANGES))
     note = reader.say(f"changed.{change}", count=len(ids))
-    return reader.html(
-        "parts/changed.html",
-        headers=change_headers(ids),
-        note=note,
-        ids=ids if change != "undo" else [],
-    )
+    undoable = ids if change != "undo" else []
+    return reader.html("parts/changed.html", headers=change_headers(ids), note=note, ids=undoable)
 
 
 def change_headers(ids: list[str]) -> dict[str, str]:
-    """The header by which the page learns which memories it has to show anew."""
+    """The header that makes the page reload these memories."""
     return {"HX-Trigger": json.dumps({"memory": {"ids": ids}})}
 
 

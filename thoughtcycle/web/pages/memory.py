@@ -25,7 +25,7 @@ router = pages(prefix="/memories/{id}")
 async def show(
     reader: Reader, id: str, memory: MemoryDep, asked: ListQueryDep, reveal: bool = False
 ) -> HTMLResponse:
-    """The memory; over the list where somebody comes straight to it."""
+    """The memory: for htmx the part alone, else open over the list."""
     record = await known(memory, reader.user, id)
     if reader.part:
         return await _detail(reader, memory, record, reveal=reveal)
@@ -44,7 +44,7 @@ async def row(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
 async def edit(
     reader: Reader, id: str, memory: MemoryDep, content: Annotated[str, Form(max_length=20_000)] = ""
 ) -> HTMLResponse:
-    """Corrects it: only the history remembers what it said."""
+    """Corrects it; its former text stays in the history."""
     if not content.strip():
         raise InputRefused("memory_empty")
     record = await memory.update(reader.user, id, content=content.strip(), correction=True)
@@ -53,7 +53,7 @@ async def edit(
 
 @router.post("/erase")
 async def erase(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
-    """Erases it for good, and tells what was erased."""
+    """Erases it for good, and shows the receipt."""
     receipt = await memory.erase(reader.user, [id])
     lines = receipt.text(reader.language).splitlines()
     return reader.html("parts/erased.html", headers=change_headers([id]), lines=lines)
@@ -61,7 +61,7 @@ async def erase(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
 
 @router.post("/undo")
 async def undo(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
-    """Takes back its newest change."""
+    """Undoes its newest change."""
     result = await memory.undo(reader.user, id)
     if result.undone is None:
         raise nothing_to_undo(await known(memory, reader.user, id))
@@ -85,10 +85,10 @@ async def _detail(
     reveal: bool = False,
     undo: bool = True,
 ) -> HTMLResponse:
-    """The memory after a change (`note`), which the list learns of."""
-    told = await _template_values(reader, memory, record, note, reveal)
+    """The memory; after a change a `note` says which, and the list is told to reload it."""
+    values = await _template_values(reader, memory, record, note, reveal)
     headers = change_headers([record.id]) if note else None
-    return reader.html("parts/memory.html", headers=headers, **{**told, "may_undo": bool(note) and undo})
+    return reader.html("parts/memory.html", headers=headers, **{**values, "may_undo": bool(note) and undo})
 
 
 async def _template_values(

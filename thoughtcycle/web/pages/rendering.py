@@ -1,6 +1,5 @@
 """Makes HTML of templates: texts in the reader's language, everything escaped, dates in the reader's zone."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -28,7 +27,7 @@ TEMPLATES, STATIC = FOLDER / "templates", FOLDER / "static"
 
 @cache
 def environment() -> Environment:
-    """The templates; a name that nobody gave raises."""
+    """The templates; an undefined name raises."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -43,7 +42,10 @@ def environment() -> Environment:
 
 @dataclass(frozen=True)
 class Page:
-    """The rendering of one request: user, language, time zone, part or whole page."""
+    """The rendering of one request: user, language, time zone, part or whole page.
+
+    Templates call its methods by their names, and `say` as `t`.
+    """
 
     request: Request
     user: str
@@ -72,30 +74,17 @@ class Page:
 
     def text(self, template: str, **values: Any) -> str:
         """The template with these values, as text."""
-        return environment().get_template(template).render(page=self, **self._tools(), **values)
-
-    def _tools(self) -> dict[str, Callable[..., str]]:
-        return {
-            "t": self.say,
-            "label": self.label,
-            "time": self.time,
-            "day": self.day,
-            "ago": self.ago,
-            "number": self.number,
-            "size": self.size,
-            "percent": self.percent,
-            "reason": self.reason,
-        }
+        names = ("label", "time", "day", "ago", "number", "size", "percent", "reason")
+        functions = {name: getattr(self, name) for name in names}
+        return environment().get_template(template).render(page=self, t=self.say, **functions, **values)
 
     def say(self, section: str, **values: object) -> str:
-        """A text of the page, which a placeholder's value may come into."""
-        words = self.words
-        return words.fill(section, **values) if values else words[section]
+        """A text of the page, with the values of its placeholders."""
+        return self.words.fill(section, **values) if values else self.words[section]
 
     def label(self, section: str) -> str:
-        """The name of a status, an operation, a kind or the like, as the command line says it."""
-        words = self.words
-        return words[section] if section in words else texts(self.language, "cli")[section]
+        """The name of a status, an operation or a kind; those that the page lacks come from the command."""
+        return (self.words if section in self.words else texts(self.language, "cli"))[section]
 
     def time(self, at: datetime) -> str:
         """Day and time in the reader's zone."""
@@ -106,7 +95,7 @@ class Page:
         return forms.day(at.astimezone(self.zone), self.language)
 
     def ago(self, at: datetime) -> str:
-        """The time of something of today, the day of anything older."""
+        """The time of the last 20 hours, the day of anything older."""
         then, now = at.astimezone(self.zone), datetime.now(self.zone)
         today = timedelta(0) <= now - then < timedelta(hours=20)
         return f"{then:%H:%M}" if today else forms.day(then, self.language)
@@ -129,7 +118,7 @@ class Page:
 
 
 async def page(request: Request, user: CurrentUser, memory: MemoryDep, server: ServerDep) -> Page:
-    """The page as this user reads it; while the database is away, as the request says."""
+    """The page for this user; while the database is away, with the language and zone of the request."""
     stored = await memory.conversations.preferences(user)
     zone = ZoneInfo(stored.time_zone) if stored.time_zone else _zone_of(request, server.settings.time_zone)
     language = stored.language or language_of(request)
@@ -139,7 +128,7 @@ async def page(request: Request, user: CurrentUser, memory: MemoryDep, server: S
 
 
 def _zone_of(request: Request, default: str) -> ZoneInfo:
-    """The zone that the browser tells of in a cookie, else the server's."""
+    """The browser's zone from its cookie, else the server's."""
     try:
         return ZoneInfo(unquote(request.cookies[ZONE_COOKIE]))
     except (KeyError, ValueError, OSError):  # none, or no zone
@@ -147,9 +136,9 @@ def _zone_of(request: Request, default: str) -> ZoneInfo:
 
 
 def page_of(request: Request) -> Page:
-    """The page as its user reads it, as far as that is known by now."""
-    known: Page | None = getattr(request.state, "page", None)
-    return known or Page(request, "", language_of(request), ZoneInfo("UTC"))
+    """The page of the request; one of nobody where the request failed before there was one."""
+    made: Page | None = getattr(request.state, "page", None)
+    return made or Page(request, "", language_of(request), ZoneInfo("UTC"))
 
 
 Reader = Annotated[Page, Depends(page)]

@@ -18,11 +18,11 @@ class PageRoute(AuthenticatedRoute):
 
     def get_route_handler(self) -> Handler:
         """See AuthenticatedRoute."""
-        answer = super().get_route_handler()
+        handler = super().get_route_handler()
 
-        async def told(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
             try:
-                return await answer(request)
+                return await handler(request)
             except NotAuthenticated as refusal:
                 return redirect_to_login(request, refusal)
             except ThoughtcycleError as known:
@@ -30,39 +30,38 @@ class PageRoute(AuthenticatedRoute):
             except RequestValidationError as malformed:
                 return failure_response(request, FieldRefused(malformed.errors()[0], above=1))
 
-        return told
+        return handle
 
 
 def pages(**given: Any) -> APIRouter:
-    """A router of pages; they are no part of the API's description."""
+    """A router of pages, which are not in the API's description."""
     return APIRouter(route_class=PageRoute, include_in_schema=False, **given)
 
 
 def failure_response(request: Request, error: ThoughtcycleError) -> Response:
-    """One clear line: beside the page that is there, or as a page of its own."""
+    """The failure as one line for htmx, else as a page."""
     reader = page_of(request)
-    told = failure(error, request)
-    if reader.part:  # htmx swaps in good answers only: this one goes to the line of failures
-        aside = {"HX-Retarget": "#toast", "HX-Reswap": "innerHTML"}
-        return reader.html("parts/failure.html", headers=aside, message=told.message)
-    return failure_page(request, told, status_of(error))
+    shown = failure(error, request)
+    if reader.part:  # htmx swaps in successful answers only: this one goes to the line of failures
+        target = {"HX-Retarget": "#toast", "HX-Reswap": "innerHTML"}
+        return reader.html("parts/failure.html", headers=target, message=shown.message)
+    return failure_page(request, shown, status_of(error))
 
 
-def failure_page(request: Request, told: Failure, status: int) -> Response:
-    """A failure as a page of its own, with the way back to where a form was sent from."""
-    place = request.url.path if request.method == "POST" else "/"
-    back = {"/settings": "/settings", "/account/forget": "/account"}.get(place, "/")
-    again = (
-        str(request.url.replace(scheme="", netloc="")) if request.method == "GET" and status >= 429 else ""
-    )
-    return page_of(request).html("failure.html", status=status, message=told.message, back=back, again=again)
+def failure_page(request: Request, shown: Failure, status: int) -> Response:
+    """A failure as a page, with a link back to the form, or to try a page again that may come later."""
+    path = request.url.path if request.method == "POST" else "/"
+    back = {"/settings": "/settings", "/account/forget": "/account"}.get(path, "/")
+    retried = request.method == "GET" and status >= 429
+    again = str(request.url.replace(scheme="", netloc="")) if retried else ""
+    return page_of(request).html("failure.html", status=status, message=shown.message, back=back, again=again)
 
 
 def redirect_to_login(request: Request, refusal: NotAuthenticated) -> Response:
-    """The way to the login page; from there back to where it was asked for."""
-    if status_of(refusal) != 401:  # another proof would not help
+    """A redirect to the login page, which leads back to the page that was asked for."""
+    if status_of(refusal) != 401:  # another credential would not help
         return failure_response(request, refusal)
     if "hx-request" in request.headers:
         return Response(headers={"HX-Redirect": "/login"})
-    place = request.url.path if request.method == "GET" else "/"
-    return RedirectResponse(f"/login?next={quote(place)}", status_code=303)
+    path = request.url.path if request.method == "GET" else "/"
+    return RedirectResponse(f"/login?next={quote(path)}", status_code=303)
