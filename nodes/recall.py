@@ -1,4 +1,4 @@
-"""Opens the cycle durably and recalls, unasked, what the message is about; no chat model is called."""
+"""Opens the cycle and builds window and briefing for the message; no chat model is called."""
 
 import asyncio
 import logging
@@ -30,70 +30,59 @@ log = logging.getLogger(__name__)
 
 
 async def recall(turn: Turn) -> StateUpdate:
-    """The window, the memory block and what it shows; the cycle stands before anything is answered.
+    """Opens the cycle, then gives the window, the briefing and the memories in it.
 
-    What the thread recalled earlier is read again: another thread may have changed or deleted it.
+    While the database is away, the briefing says so and shows nothing else.
     """
     cycle = await open_cycle(turn)
-    return await turn.memory.availability.read(lambda: recalled_now(turn, cycle), unread(turn, cycle))
+    away = Briefing(text=turn.texts("cycle")["briefing_away"], shown=[], left_out=0, tokens=0)
+    unread = {"window": [], "briefing": _with_files(turn, away), "recalled": []}
+    update = await turn.memory.availability.read(lambda: _recalled(turn, cycle), unread)
+    return {**update, "cycle_id": cycle.id if cycle else None}
 
 
-def unread(turn: Turn, cycle: Cycle | None) -> StateUpdate:
-    """The turn without memory: nothing is shown that could not be checked, and nothing false is said."""
-    away = turn.texts("cycle")["briefing_away"]
-    return {
-        "cycle_id": cycle.id if cycle else None,
-        "window": [],
-        "briefing": with_files(turn, Briefing(text=away, shown=[], left_out=0, tokens=0)),
-        "recalled": [],
-    }
-
-
-async def recalled_now(turn: Turn, cycle: Cycle | None) -> StateUpdate:
-    """The state update with memory at hand: window, briefing and recalled memories."""
+async def _recalled(turn: Turn, cycle: Cycle | None) -> StateUpdate:
+    """The update with the database at hand; memories recalled earlier are read again where they changed."""
     recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
-    material, (cycles, recent), changed = await asyncio.gather(  # reads that do not depend on one another
-        gathered_for(turn, cycle),
-        recent_messages(turn, cycle.parent if cycle else None),
-        turn.memory.search_service.changed(
-            turn.user, {id: memory["revision"] for id, memory in recalled.items()}
-        ),
+    revisions = {id: memory["revision"] for id, memory in recalled.items()}
+    material, (cycles, window), changed = await asyncio.gather(  # independent reads
+        _gather(turn, cycle),
+        _recent(turn, cycle.parent if cycle else None),
+        turn.memory.search_service.changed(turn.user, revisions),
     )
     known = {id: memory for id, memory in recalled.items() if id not in changed}
-    known |= {
-        record.id: short_form(without_secrets(record)) for record in changed.values() if record is not None
-    }
-    briefing = with_files(turn, brief(turn, beside(material, cycles)))
-    told = frozenset(briefing["shown"])
-    records = [hit.shown for hit in material.found.hits if hit.record.id in told]
+    reread = [record for record in changed.values() if record is not None]
+    briefing = _briefing(turn, beside(material, cycles))
+    records = [hit.shown for hit in material.found.hits if hit.record.id in briefing["shown"]]
     if not turn.context.incognito:
         turn.memory.recall.accessed(turn.user, [record.id for record in records])
-    shown = {record.id: short_form(without_secrets(record)) for record in records}
+    known |= {record.id: short_form(without_secrets(record)) for record in (*reread, *records)}
     return {
-        "cycle_id": cycle.id if cycle else None,
-        "window": windows.fit(recent, turn.services.limits.window_tokens),
+        "window": window,
         "briefing": briefing,
         "paused": material.paused,
-        "recalled": [*(known | shown).values()][-turn.services.limits.recalled :],
+        "recalled": [*known.values()][-turn.services.limits.recalled :],
     }
 
 
-async def gathered_for(turn: Turn, cycle: Cycle | None) -> Material:
-    """The material of the briefing for the turn's message; of this chat only the branch of its cycle."""
+async def _gather(turn: Turn, cycle: Cycle | None) -> Material:
+    """The material of the turn's briefing; of this chat only the branch of its cycle."""
     plan = plan_of(turn.services.limits, smart=turn.context.smart_context)
-    reminding = reminded(
+    gathering = gather_material(
         turn.memory, turn.user, turn.chat, turn.message, plan, now=turn.now(), language=turn.language
     )
     if cycle is None:
-        return await reminding
-    material, left = await asyncio.gather(reminding, turn.memory.left_behind(turn.user, turn.chat, cycle))
-    return on_branch(material, left)
+        return await gathering
+    material, abandoned = await asyncio.gather(
+        gathering, turn.memory.left_behind(turn.user, turn.chat, cycle)
+    )
+    return on_branch(material, abandoned)
 
 
-async def reminded(
+async def gather_material(
     memory: Memory, user: str, chat: str, message: str, plan: Plan, *, now: datetime, language: Language
 ) -> Material:
-    """The material of the briefing for a message, by rules and one embedding; by words without the model."""
+    """The material of the briefing for a message; by words alone without the embedding model."""
     query, calls_for = query_of(message, language), situation_contexts(message, language)
     gather = partial(
         gathered, memory, user, chat, query, plan, now=now, calls_for=calls_for, unsaid=asks_not_to_keep
@@ -122,19 +111,15 @@ def plan_of(limits: Limits, *, smart: bool | None) -> Plan:
     )
 
 
-def with_files(turn: Turn, briefing: Briefing) -> Briefing:
-    """The briefing with the files of this turn's message."""
-    return with_attachments(briefing, turn.state.get("attached", ()), turn.texts("cycle"))
-
-
-def brief(turn: Turn, material: Material) -> Briefing:
-    """The memory block within its budget, and its account."""
-    done = made(material, plan_of(turn.services.limits, smart=turn.context.smart_context), turn.language)
+def _briefing(turn: Turn, material: Material) -> Briefing:
+    """The briefing within its budget, its account, and the files of this turn's message."""
+    plan = plan_of(turn.services.limits, smart=turn.context.smart_context)
+    done = made(material, plan, turn.language)
     sections = [
         BriefSection(section=one.name, shown=[*one.shown], left_out=one.left_out, tokens=one.tokens)
         for one in done.sections
     ]
-    return Briefing(
+    briefing = Briefing(
         text=done.text,
         session=done.session,
         shown=[*done.shown],
@@ -142,31 +127,33 @@ def brief(turn: Turn, material: Material) -> Briefing:
         tokens=done.tokens,
         sections=sections,
     )
+    return _with_files(turn, briefing)
 
 
-async def recent_messages(turn: Turn, tip: str | None) -> tuple[list[Cycle], list[Utterance]]:
-    """The last complete cycles before this one: from the transcript, else from the thread's messages."""
+def _with_files(turn: Turn, briefing: Briefing) -> Briefing:
+    return with_attachments(briefing, turn.state.get("attached", ()), turn.texts("cycle"))
+
+
+async def _recent(turn: Turn, tip: str | None) -> tuple[list[Cycle], list[Utterance]]:
+    """The last complete cycles before this one, and the window: of them, else of the thread's messages."""
     limits = turn.services.limits
     cycles: list[Cycle] = []
-    recent: list[Utterance] = []
     if tip is not None:
         cycles = await turn.memory.conversation(turn.user, turn.chat, limit=limits.window_cycles, tip=tip)
-        recent = windows.of_cycles(cycles)
+    recent = windows.of_cycles(cycles)
     if not recent:
         messages = turn.state["messages"]
         before = messages[: messages.index(user_message(messages))]
         mask = await turn.memory.erasure.mask(turn.user)
         recent = windows.masked(windows.of_messages(before, limits.window_cycles), mask)
-    return cycles, recent
+    return cycles, windows.fit(recent, limits.window_tokens)
 
 
 async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
-    """Window and memory block of this turn made again, after the memories `without` were hidden."""
+    """Window and briefing of this turn made again, after the memories `without` were hidden."""
     id = turn.state.get("cycle_id")
     cycle = await turn.memory.transcript.cycle(turn.user, id) if id is not None else None
-    material, (cycles, recent) = await asyncio.gather(
-        gathered_for(turn, cycle), recent_messages(turn, turn.state.get("parent"))
+    material, (cycles, window) = await asyncio.gather(
+        _gather(turn, cycle), _recent(turn, turn.state.get("parent"))
     )
-    window = windows.fit(recent, turn.services.limits.window_tokens)
-    briefing = with_files(turn, brief(turn, left_out(beside(material, cycles), without)))
-    return {"briefing": briefing, "window": window}
+    return {"briefing": _briefing(turn, left_out(beside(material, cycles), without)), "window": window}

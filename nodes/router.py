@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from itertools import pairwise
 
 from thoughtcycle.language.intents import asks_not_to_keep
@@ -36,8 +36,8 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
     if not enabled:
         return await _end(turn, "no_action")
     if _out_of_steps(turn):
-        closing = next((name for name in reversed(enabled) if actions[name].ends and name == "Finish"), None)
-        return {"next_action": closing} if closing else await _end(turn, "out_of_steps")
+        closes = "Finish" in enabled and actions["Finish"].ends
+        return {"next_action": "Finish"} if closes else await _end(turn, "out_of_steps")
     turn.status(turn.texts("router")["status"])
     view = turn.view(actions.cards(turn.language, turn.context, unsaid=unsaid))
     for question in (DECIDE, DECIDE_AGAIN):
@@ -58,22 +58,18 @@ async def _end(turn: Turn, section: str) -> StateUpdate:
 
 
 def resolve(answer: str, names: Collection[str]) -> str | None:
-    """The one action that a sloppy answer names: case, quotes, punctuation, a sentence around do not matter.
+    """The action that an answer names, whatever its case, quotes, punctuation and other words.
 
     None when it names no action or more than one.
     """
-    by_form: Mapping[str, str] = {_form(name): name for name in names}
+    by_form = {_form(name): name for name in names}
     if exact := by_form.get(_form(answer)):
         return exact
-    words = [_form(word) for word in re.split(r"[^\w]+", _spelled(answer))]
+    words = [_form(word) for word in re.split(r"\W+", unicodedata.normalize("NFKD", answer))]
     pairs = [first + second for first, second in pairwise(words)]
     named = {by_form[form] for form in (*words, *pairs) if form in by_form}
     return named.pop() if len(named) == 1 else None
 
 
-def _spelled(text: str) -> str:
-    return unicodedata.normalize("NFKD", text)
-
-
 def _form(text: str) -> str:
-    return re.sub(r"[\W_]+", "", _spelled(text)).casefold()
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKD", text)).casefold()

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from langchain_core.messages import AIMessage
 
 from thoughtcycle.errors import ModelFailed
-from thoughtcycle.memory.model import CycleMessage, Recalled, Step
+from thoughtcycle.memory.model import Recalled, Step
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.streaming import speak
+from thoughtcycle.nodes.base.cycle import as_cycle_message
 from thoughtcycle.nodes.base.state import StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.prompts.loader import Language, texts
@@ -159,17 +160,6 @@ async def _broken_off(text: AIMessage, turn: Turn) -> StateUpdate:
     failure = ModelFailed("reply_cut")
     said = await speak(failure.text(turn.language), chat_history=False)
     return {"messages": [text, said], "failure": failure.code}
-
-
-def as_cycle_message(message: AIMessage, turn: Turn) -> CycleMessage:
-    """A reply as the transcript keeps it."""
-    return CycleMessage(
-        id=message.id or turn.execution,
-        role="assistant",
-        text=message.text,
-        at=turn.services.clock(),
-        chat_history=bool(message.additional_kwargs.get("chat_history", True)),
-    )
 
 
 def _plain(key: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The context of a run, as its caller gives it; adapted and validated once, at the edge."""
+"""The context of a run: given by its caller, validated before its first step."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -17,9 +17,9 @@ MAX_STEPS = 50
 
 @dataclass(frozen=True)
 class Context:
-    """The user of a run and how it shall behave. JSON-plain: Studio makes a form of it.
+    """The user and the options of a run, plain JSON.
 
-    What a field's schema tells beyond its type is for that form; `check` is what decides.
+    Studio makes a form of the schema; `check` validates.
     """
 
     user_id: Annotated[
@@ -92,7 +92,7 @@ class Context:
 
 
 ContextSource = Callable[[Any], Context]
-"""Makes our context out of whatever `runtime.context` is in somebody else's graph."""
+"""Makes our context of the `runtime.context` of another package's graph."""
 
 _NAMES = tuple(entry.name for entry in fields(Context))
 _SCHEMA = TypeAdapter(Context)
@@ -105,17 +105,14 @@ def adapt(given: Any) -> Context:
     if given is None:
         return Context()
     if isinstance(given, Mapping):
-        found = {name: given[name] for name in _NAMES if name in given}
-    else:
-        found = {name: getattr(given, name) for name in _NAMES if hasattr(given, name)}
-    return Context(**found)
+        return Context(**{name: given[name] for name in _NAMES if name in given})
+    return Context(**{name: getattr(given, name) for name in _NAMES if hasattr(given, name)})
 
 
 def parse_context(values: Mapping[str, Any]) -> Context:
-    """The context of these values; what is None or an empty text is left at its default.
+    """The context of these values, texts of a form too ("true", "3"); None and "" stand for the default.
 
-    A client's form may send "true", "3", or "" for a field that nobody filled in. InputRefused (of the user:
-    NotAllowed) at the first value of no use.
+    Raises InputRefused (for the user: NotAllowed) for the first unusable value.
     """
     given = {name: value for name, value in values.items() if value not in (None, "")}
     try:
@@ -136,9 +133,8 @@ def check(context: Context) -> Context:
     if context.time_zone is not None:
         check_time_zone(context.time_zone)
     if context.max_steps is not None and not 1 <= context.max_steps <= MAX_STEPS:
-        raise InputRefused(
-            "bad_setting", name="max_steps", expected=f"1..{MAX_STEPS}", value=context.max_steps
-        )
+        expected = f"1..{MAX_STEPS}"
+        raise InputRefused("bad_setting", name="max_steps", expected=expected, value=context.max_steps)
     return context
 
 
@@ -159,13 +155,13 @@ def context_of_run(
 ) -> Context:
     """The checked context of a run.
 
-    The server's authenticated user wins over any `user_id` that the client sent; without either, a
-    single-user deployment gives its user; else NotAllowed. On a `public` server, which asks who is calling,
-    what a client sent never stands for the answer.
+    The server's authenticated user overrides the `user_id` that the client sent; without either, the user is
+    that of a single-user deployment; else it raises NotAllowed. A `public` server, which authenticates its
+    callers, never takes the client's `user_id`.
     """
     context = source(runtime.context)
     server = runtime.server_info
     identity = server.user.identity if server and server.user else None
-    told = "" if public and server else context.user_id or single_user or ""
-    values = {name: getattr(context, name) for name in _NAMES} | {"user_id": identity or told}
+    claimed = "" if public and server else context.user_id or single_user or ""
+    values = {name: getattr(context, name) for name in _NAMES} | {"user_id": identity or claimed}
     return check(parse_context(values))

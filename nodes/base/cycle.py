@@ -1,14 +1,18 @@
-"""Opening a cycle of the transcript: shared by the cycle proper and by commands."""
+"""The turn's cycle in the transcript: opens it, converts its messages, finds the one before."""
 
-from thoughtcycle.memory.model import Cycle, CycleMessage
+from langchain_core.messages import AIMessage, BaseMessage
+
+from thoughtcycle.memory.model import Cycle, CycleMessage, Step
+from thoughtcycle.nodes.base.envelope import in_history, role_of
 from thoughtcycle.nodes.base.message import user_message
+from thoughtcycle.nodes.base.state import REMEMBER, StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
 
 
 async def open_cycle(turn: Turn) -> Cycle | None:
-    """The durable record of this exchange; None in incognito, where nothing is written.
+    """Stores the cycle of this turn; None in incognito, where nothing is written.
 
-    Its parent is the tip of the thread's own branch, where its state is kept; else the chat's.
+    Its parent is the tip of the thread's branch where the thread's state is stored, else the chat's tip.
     """
     if turn.context.incognito:
         return None
@@ -17,7 +21,7 @@ async def open_cycle(turn: Turn) -> Cycle | None:
         id=message.id or turn.execution,
         role="user",
         text=message.text,
-        at=turn.now(),  # with its zone: whoever reads "tomorrow" in it later reads it as it was meant
+        at=turn.now(),  # with its zone, in which "tomorrow" is read later
         name=message.name,
     )
     return await turn.memory.transcript.open_cycle(
@@ -30,10 +34,27 @@ async def open_cycle(turn: Turn) -> Cycle | None:
     )
 
 
+def as_cycle_message(message: BaseMessage, turn: Turn) -> CycleMessage:
+    """A reply as the transcript stores it."""
+    return CycleMessage(
+        id=message.id or turn.execution,
+        role=role_of(message),
+        text=message.text,
+        at=turn.services.clock(),
+        chat_history=in_history(message),
+    )
+
+
 async def exchange_before(turn: Turn) -> Cycle | None:
-    """The exchange before this message; None at the beginning, and in incognito, where none is kept."""
+    """The cycle before this message; None at the beginning and in incognito."""
     if turn.context.incognito:
         return None
     tip = turn.state.get("parent") if turn.kept else None
     cycles = await turn.memory.conversation(turn.user, turn.chat, limit=1, tip=tip)
     return cycles[-1] if cycles else None
+
+
+def answered(cycle: Cycle | None, reply: AIMessage, step: Step) -> StateUpdate:
+    """The update of a turn that one step has answered: no decision follows."""
+    id = cycle.id if cycle else None
+    return {"messages": [reply], "cycle_id": id, "steps": [step], "next_action": REMEMBER}

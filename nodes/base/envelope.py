@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from thoughtcycle.memory.model import CycleMessage, Role
+from thoughtcycle.memory.model import CycleMessage, Role, Utterance
 
 Modal = Literal["text", "text-for-replace", "memory"]
 Wire = dict[str, Any]
@@ -71,6 +71,11 @@ def piece(text: str, id: str, metadata: dict[str, Any]) -> Wire:
     )
 
 
+def utterance(message: BaseMessage) -> Utterance:
+    """A LangChain message as prompts show it."""
+    return Utterance(role=role_of(message), content=message.text, chat_history=in_history(message))
+
+
 def role_of(message: BaseMessage) -> Role:
     """The wire's role of a LangChain message."""
     if isinstance(message, HumanMessage):
@@ -79,10 +84,10 @@ def role_of(message: BaseMessage) -> Role:
 
 
 def enveloped(message: BaseMessage) -> bool:
-    """Whether it is ours: a text of the assistant, or a message of the user that a turn has taken in."""
+    """Whether a turn has made or read the message."""
     return "modal" in message.additional_kwargs
 
 
-def flagged(message: BaseMessage) -> bool:
-    """Whether later model calls may read it; dialogue without an envelope may."""
+def in_history(message: BaseMessage) -> bool:
+    """Whether later model calls may read it; also true without an envelope."""
     return bool(message.additional_kwargs.get("chat_history", True))

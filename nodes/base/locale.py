@@ -1,7 +1,6 @@
 """Chooses the language and the time zone of a turn: the run's, the user's stored ones, else defaults."""
 
 import logging
-from typing import NamedTuple
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.language.parse import detect_language
@@ -13,15 +12,12 @@ from thoughtcycle.prompts.loader import LANGUAGES, Language
 log = logging.getLogger(__name__)
 
 
-class Locale(NamedTuple):
-    """The language and the time zone of one turn."""
-
-    language: Language
-    time_zone: str
+Locale = tuple[Language, str]
+"""The language and the time zone of a turn."""
 
 
 async def choose_locale(turn: Turn, text: str) -> Locale:
-    """Chooses for a turn with this message; reads the user's settings only where the run leaves it open."""
+    """Chooses for a message; reads the user's settings only where the run leaves something open."""
     context = turn.context
     stored = UserSettings(user=turn.user)
     if context.language == "auto" or context.time_zone is None:
@@ -31,11 +27,11 @@ async def choose_locale(turn: Turn, text: str) -> Locale:
         language = command_language(text, spoken, turn.services.language)
     else:
         language = choose_language(context.language, stored, text, spoken or turn.services.language)
-    return Locale(language, choose_time_zone(context.time_zone, stored, turn.services.time_zone))
+    return language, choose_time_zone(context.time_zone, stored, turn.services.time_zone)
 
 
 def last_spoken(turn: Turn) -> Language | None:
-    """The language of the thread's last message that was no command; None before any."""
+    """The language of the thread's last message other than a command; None before any."""
     state = turn.state
     known = state["spoken"] if "spoken" in state else state.get("language")
     return next((language for language in LANGUAGES if language == known), None)
@@ -55,7 +51,7 @@ def choose_time_zone(asked: str | None, stored: UserSettings, default: str) -> s
     if stored.time_zone is not None:
         try:
             check_time_zone(stored.time_zone)
-        except InputRefused:  # an import brought it, or this machine has other tables
+        except InputRefused:  # imported, or this machine has other tables
             log.warning("a stored time zone is not known on this machine")
         else:
             return stored.time_zone

@@ -1,4 +1,4 @@
-"""The user's message of this turn: found in the state, cleaned, refused when it cannot be used."""
+"""Finds the user's message of the turn in the state, cleans it, refuses unusable ones."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -9,9 +9,8 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.mind.streaming import envelope
 from thoughtcycle.nodes.base.envelope import enveloped
 
-_KEPT_CONTROLS = "\n\t"
-_MOSTLY = 0.1
-"""Share of control characters above which a text is taken for binary data."""
+_BINARY = 0.1
+"""Share of control characters above which a text counts as binary data."""
 
 
 def user_message(messages: Sequence[BaseMessage]) -> HumanMessage:
@@ -23,26 +22,26 @@ def user_message(messages: Sequence[BaseMessage]) -> HumanMessage:
 
 
 def new_messages(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
-    """The user's messages of this turn: the newest and those before it that no turn has taken in.
+    """The user's messages of this turn: the newest and those before it that no turn has read.
 
-    InputRefused when there is none, or the newest was answered already.
+    Raises InputRefused where there is none, or the newest has been answered.
     """
     newest = user_message(messages)
     place = messages.index(newest)
     if any(enveloped(message) for message in messages[place + 1 :]):
         raise InputRefused("no_message")
-    found = [newest]
+    new = [newest]
     for message in reversed(messages[:place]):
         if not isinstance(message, HumanMessage) or enveloped(message):
             break
-        found.insert(0, message)
-    return found
+        new.insert(0, message)
+    return new
 
 
 def merge_messages(messages: Sequence[HumanMessage], *, longest: int, empty: bool = False) -> HumanMessage:
     """The user's messages of this turn as one, cleaned (see `clean`) and in their envelope (TC-2).
 
-    `empty`: it may say nothing, because files came with it.
+    `empty`: it may be empty, because files came with it.
     """
     text = "\n\n".join(message.text for message in messages)
     text = "" if empty and not text.strip() else clean(text, longest=longest)
@@ -58,7 +57,7 @@ def clean(text: str, *, longest: int) -> str:
     if len(text) > longest:
         raise InputRefused("message_too_long", length=len(text), longest=longest)
     kept = "".join(character for character in text if _is_text(character))
-    if len(text) - len(kept) > _MOSTLY * len(text):
+    if len(text) - len(kept) > _BINARY * len(text):
         raise InputRefused("message_binary")
     stripped = kept.strip()
     if not stripped:
@@ -67,6 +66,5 @@ def clean(text: str, *, longest: int) -> str:
 
 
 def _is_text(character: str) -> bool:
-    if character in _KEPT_CONTROLS:
-        return True
-    return character != "\ufffd" and unicodedata.category(character) not in ("Cc", "Cs")
+    category = unicodedata.category(character)
+    return character in "\n\t" or (character != "\ufffd" and category not in ("Cc", "Cs"))

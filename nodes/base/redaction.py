@@ -1,4 +1,4 @@
-"""Redacts a thread's state: takes out the words of hidden or erased memories (pure)."""
+"""Redacts the state of a thread: removes the words of hidden or erased memories (pure)."""
 
 import base64
 import binascii
@@ -14,54 +14,35 @@ from thoughtcycle.memory.redaction import Mask
 from thoughtcycle.memory.text import HIDDEN
 
 MaskOf = Callable[[str], Awaitable[Mask]]
-"""User → what their hidden memories take out of texts."""
+"""User → mask of their hidden memories."""
 START = "__start__"
-"""Channel of an input that no step has taken in yet: it is newer than the state around it."""
-_PLAIN = frozenset(
-    [
-        "id",
-        "user_id",
-        "chat_id",
-        "cycle_id",
-        "thread_id",
-        "parent",
-        "at",
-        "language",
-        "next_action",
-        "failure",
-        "action",
-        "status",
-        "kind",
-        "role",
-        "modal",
-        "shown",
-        "found",
-        "type",
-    ]
-)
-"""Names whose values are ids and marks, never what somebody said."""
+"""Channel of an input that no step has read yet: it is newer than the rest of the state."""
+_IDS = ("id", "user_id", "chat_id", "cycle_id", "thread_id", "parent", "at", "language", "type")
+_MARKS = ("next_action", "failure", "action", "status", "kind", "role", "modal", "shown", "found")
+_PLAIN = frozenset((*_IDS, *_MARKS))
+"""Names whose values hold no text of a person or a model."""
 
 MARK = "thoughtcycle"
-"""Key under which the state of somebody else's agent names the user and the time of its turn."""
+"""Key under which the state of another package's agent names the user and the time of its turn."""
 _ENCODED = ("base64", "data")
 """Names under which a part of a message holds a file, as base64."""
 _SHORTEST = 60
-"""Characters below which it may be a word."""
-_SAID = ("window", "steps", "recalled", "briefing", "attached")
-"""Keys of our state that hold words, beside the messages."""
+"""Characters below which a value may be a word rather than a file."""
+_TEXTS = ("window", "steps", "recalled", "briefing", "attached")
+"""Keys of our state that hold texts, beside the messages."""
 
 Message = TypeVar("Message", bound=BaseMessage)
 
 
 def redacted_state(values: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
-    """The update that takes the words of `mask` out of a state; only the messages that change are in it."""
+    """The state update that redacts a state; it holds only messages that change."""
     now = _since(values, mask)
     changed: dict[str, Any] = {}
     for name, value in values.items():
         if name == "messages":
-            pairs = zip(_messages(value, mask, now), value, strict=True)
+            pairs = zip(_redact_messages(value, mask, now), value, strict=True)
             changed[name] = [after for after, before in pairs if after is not before]
-        elif name in _SAID and (after := redacted(value, now, name)) != value:
+        elif name in _TEXTS and (after := redacted(value, now, name)) != value:
             changed[name] = after
     return changed
 
@@ -69,8 +50,8 @@ def redacted_state(values: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
 def turn_of(values: Mapping[str, Any]) -> tuple[str | None, datetime | None]:
     """The user and the start of the newest turn of a state, where the state says so."""
     mark = values.get(MARK)
-    told = mark if isinstance(mark, Mapping) and "user_id" not in values else values
-    user, at = told.get("user_id"), told.get("at")
+    source = mark if isinstance(mark, Mapping) and "user_id" not in values else values
+    user, at = source.get("user_id"), source.get("at")
     return (
         user if isinstance(user, str) and user else None,
         datetime.fromisoformat(at) if isinstance(at, str) and at else None,
@@ -78,7 +59,7 @@ def turn_of(values: Mapping[str, Any]) -> tuple[str | None, datetime | None]:
 
 
 async def masked_tuple(found: CheckpointTuple | None, masks: MaskOf | None) -> CheckpointTuple | None:
-    """A checkpoint as it may be read: its state names the user whose hidden memories are blotted out."""
+    """A checkpoint, redacted by the mask of the user whom its state names."""
     if found is None or masks is None:
         return found
     values = found.checkpoint["channel_values"]
@@ -96,14 +77,14 @@ async def masked_tuple(found: CheckpointTuple | None, masks: MaskOf | None) -> C
 
 
 def redacted_checkpoint(checkpoint: Checkpoint, mask: Mask, *, start: bool = True) -> Checkpoint:
-    """`checkpoint` without the words of `mask`; with `start` also in an input that was not taken in yet.
+    """`checkpoint` without the words of `mask`; with `start` also in an input that no step has read yet.
 
-    What was said in the newest turn after the deletion stays.
+    The newest turn loses only words that were deleted after it began.
     """
     values = checkpoint["channel_values"]
     now = _since(values, mask)
     changed = {
-        name: _messages(value, mask, now)
+        name: _redact_messages(value, mask, now)
         if name == "messages" and isinstance(value, list)
         else value
         if name == START and not start
@@ -118,21 +99,21 @@ def redacted(value: Any, mask: Mask, name: str = "") -> Any:
     if name in _PLAIN or name == MARK or not mask:
         return value
     if isinstance(value, str):
-        data = _bytes(value, name)
+        data = _file_bytes(value, name)
         if data is None:
             return mask.text(value)
         return HIDDEN if mask.files and hashlib.sha256(data).hexdigest() in mask.files else value
     if isinstance(value, BaseMessage):
-        return _message(value, mask)
+        return _redact_message(value, mask)
     if isinstance(value, Mapping):
-        return _mapping(value, mask)
+        return _redact_mapping(value, mask)
     if type(value) in (list, tuple):
         return type(value)(redacted(item, mask, name) for item in value)
     return value
 
 
-def _bytes(value: str, name: str) -> bytes | None:
-    """The file that a part of a message holds, as long as no step has taken it in; None for a text."""
+def _file_bytes(value: str, name: str) -> bytes | None:
+    """The file in a content block of a message that no step has read yet; None for a text."""
     text = value.partition(",")[2] if value.startswith("data:") else value if name in _ENCODED else ""
     if len(text) < _SHORTEST:
         return None
@@ -142,52 +123,52 @@ def _bytes(value: str, name: str) -> bytes | None:
         return None
 
 
-def _mapping(value: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
+def _redact_mapping(value: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
     if "revision" in value and value.get("id") not in mask.memories:
-        return dict(value)  # a recalled memory which is not hidden
-    said = dict(value)
-    if value.get("role") == "assistant" and isinstance(said.get("content"), str):
-        said["content"] = mask.reply(said["content"])
-    return {name: redacted(item, mask, name) for name, item in said.items()}
+        return dict(value)  # a recalled memory that is not hidden
+    values = dict(value)
+    if value.get("role") == "assistant" and isinstance(values.get("content"), str):
+        values["content"] = mask.reply(values["content"])
+    return {name: redacted(item, mask, name) for name, item in values.items()}
 
 
-def _messages(messages: Sequence[Any], mask: Mask, now: Mask) -> list[Any]:
-    """Older messages lose all, those of the newest turn what was deleted since."""
+def _redact_messages(messages: Sequence[Any], mask: Mask, now: Mask) -> list[Any]:
+    """Applies `now` to messages of the newest turn, `mask` to older ones."""
     people = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
     newest = people[-1] if people else 0
     return [redacted(message, now if place >= newest else mask) for place, message in enumerate(messages)]
 
 
-def _message(message: Message, mask: Mask) -> Message:
+def _redact_message(message: Message, mask: Mask) -> Message:
     if mask.takes(message.id):
         return message.model_copy(update={"content": HIDDEN})
-    blot = mask.reply if isinstance(message, AIMessage) else mask.text
-    content = message.content
+    redact = mask.reply if isinstance(message, AIMessage) else mask.text
+    content: Any = message.content
     if isinstance(content, str):
-        changed: dict[str, Any] = {"content": blot(content)}
+        content = redact(content)
     else:
-        changed = {
-            "content": [blot(part) if isinstance(part, str) else redacted(part, mask) for part in content]
-        }
+        content = [redact(part) if isinstance(part, str) else redacted(part, mask) for part in content]
+    changed: dict[str, Any] = {"content": content}
     if isinstance(message, AIMessage) and message.tool_calls:
-        changed["tool_calls"] = [
-            {**call, "args": _arguments(call["args"], blot)} for call in message.tool_calls
-        ]
-        changed["additional_kwargs"] = _arguments(message.additional_kwargs, blot)
+        calls = [{**call, "args": _redact_strings(call["args"], redact)} for call in message.tool_calls]
+        changed |= {
+            "tool_calls": calls,
+            "additional_kwargs": _redact_strings(message.additional_kwargs, redact),
+        }
     same = all(getattr(message, name) == value for name, value in changed.items())
     return message if same else message.model_copy(update=changed)
 
 
-def _arguments(value: Any, blot: Callable[[str], str]) -> Any:
-    """The arguments of a tool call, redacted."""
+def _redact_strings(value: Any, redact: Callable[[str], str]) -> Any:
+    """Applies `redact` to all strings in the arguments of a tool call."""
     if isinstance(value, str):
-        return blot(value)
+        return redact(value)
     if isinstance(value, Mapping):
-        return {name: _arguments(item, blot) for name, item in value.items()}
-    return [_arguments(item, blot) for item in value] if isinstance(value, list) else value
+        return {name: _redact_strings(item, redact) for name, item in value.items()}
+    return [_redact_strings(item, redact) for item in value] if isinstance(value, list) else value
 
 
 def _since(values: Mapping[str, Any], mask: Mask) -> Mask:
-    """Of `mask` what was deleted after the newest turn of this state began."""
+    """The part of `mask` that was deleted after the newest turn of this state began."""
     _, at = turn_of(values)
     return mask.since(at) if at is not None else mask

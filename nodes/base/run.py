@@ -1,4 +1,4 @@
-"""The base of a step's view, in every graph: user, services, and a search that works without the model."""
+"""The base class of a step's run, and a search that works without the embedding model."""
 
 import logging
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ WORDS_ONLY = np.empty(0, dtype=np.float32)
 
 @dataclass(frozen=True)
 class Run:
-    """The user's context and the services of one run."""
+    """The context and the services of one run of a step, in any graph."""
 
     context: Context
     services: Services
@@ -46,23 +46,9 @@ class Run:
 
     def language_of(self, state: Mapping[str, Any]) -> Language:
         """The language that the run's first step chose; before that, the deployment's."""
-        known = state.get("language")
-        settled: Language | None = next((language for language in LANGUAGES if language == known), None)
-        return settled or self.services.language
-
-    async def search(
-        self,
-        query: str,
-        limit: int,
-        *,
-        vector: np.ndarray | None = None,
-        floor: float = FLOOR,
-        counted: bool = False,
-    ) -> list[MemoryHit]:
-        """See Memory.search; by words alone while the embedding model is out of reach."""
-        return await search_or_words(
-            self.memory, self.user, query, limit, vector=vector, floor=floor, counted=counted
-        )
+        chosen = state.get("language")
+        known: Language | None = next((language for language in LANGUAGES if language == chosen), None)
+        return known or self.services.language
 
 
 async def search_or_words(

@@ -1,4 +1,4 @@
-"""The services that steps use beside state and context; bound once, when a graph is built."""
+"""The services of the steps; bound once, when a graph is built."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.prompts.loader import Language
 
 
-async def _at_once() -> None:
-    """Waits for nothing."""
+async def _no_wait() -> None:
+    """Returns at once."""
 
 
 @dataclass(frozen=True)
 class Services:
-    """The memory, the mind, and how far each may go."""
+    """Memory, mind, limits and defaults of a deployment."""
 
     memory: Memory
     mind: Mind
@@ -25,14 +25,14 @@ class Services:
     single_user: str | None = None
     """The user of a deployment that has only one; None: every run must name its user."""
     language: Language = "pt"
-    """Of a thread whose messages have not shown theirs yet."""
+    """The language of a thread in which no message has shown one yet."""
     clock: Callable[[], datetime] = utc_now
     time_zone: str = "UTC"
-    """Of users who have set none, where the run names none either."""
+    """The time zone where neither the run nor the user names one."""
     public: bool = False
-    """Whether strangers call: failures then name no address, file, model or setting."""
-    wait_until_idle: Callable[[], Awaitable[None]] = _at_once
-    """Awaited before each step behind the replies: it may have them wait while replies are made."""
+    """Whether callers may be strangers: errors then name no address, file, model or setting."""
+    wait_until_idle: Callable[[], Awaitable[None]] = _no_wait
+    """Awaited before each background step: delays it while replies are being made."""
 
 
 Provider = Callable[[], Awaitable[Services]]
@@ -40,7 +40,7 @@ Provider = Callable[[], Awaitable[Services]]
 
 
 def provider_of(services: Services) -> Provider:
-    """A provider of services that somebody else opened."""
+    """A provider of services that the caller has opened."""
 
     async def provide() -> Services:
         return services

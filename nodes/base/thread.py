@@ -1,4 +1,4 @@
-"""The LangGraph thread of the running node: its id, the graphs around, and whether its state is kept."""
+"""The LangGraph thread of the running node: its id, the outer graphs, and whether its state is stored."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from langgraph.config import get_config
 
 CHECKPOINTER = "__pregel_checkpointer"
-"""Key under which LangGraph tells a node what saves its run, if anything does; it has no public name."""
+"""LangGraph's key of the saver in a node's configuration; it has no public name."""
 
 
 class RunThread(NamedTuple):
@@ -14,7 +14,7 @@ class RunThread(NamedTuple):
 
     thread: str | None
     around: tuple[str, ...]
-    """Names of the graphs around this one, outermost first."""
+    """Names of the outer graphs, outermost first."""
     kept: bool
     """Whether this graph's state survives the run."""
 
@@ -34,14 +34,12 @@ def running_thread() -> RunThread:
     thread = configurable.get("thread_id")
     *around, _ = str(configurable.get("checkpoint_ns", "")).split("|")
     saved = configurable.get(CHECKPOINTER) is not None
-    persistent = bool(thread) and saved and not any(":" in part for part in around)
-    return RunThread(
-        str(thread) if thread else None, tuple(part.split(":")[0] for part in around), persistent
-    )
+    kept = bool(thread) and saved and not any(":" in part for part in around)
+    return RunThread(str(thread) if thread else None, tuple(part.split(":")[0] for part in around), kept)
 
 
 def announce_turn(user: str, at: datetime) -> None:
-    """Tells our saver that a turn of `user`, begun at `at`, runs in the thread: not every state says so."""
+    """Notes the running turn of `user`, begun at `at`, in our saver: not every state holds both."""
     configurable = get_config().get("configurable", {})
     late, thread = getattr(configurable.get(CHECKPOINTER), "late", None), configurable.get("thread_id")
     if late is not None and thread:

@@ -12,13 +12,13 @@ _LENGTH = 16
 
 
 class Pseudonyms:
-    """Names users by HMAC-SHA256 of their ids (RFC 2104), so that nobody without the key can try ids out."""
+    """Names users by HMAC-SHA256 of their ids (RFC 2104): without the key nobody can try ids out."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
 
     def use(self, key: str) -> None:
-        """Gives the same names in every process that uses this key; without it they hold for one process."""
+        """Sets the key: processes with the same key use the same names."""
         self._key = key.encode()
 
     def of(self, user: str) -> str:
@@ -36,7 +36,7 @@ def tag_of(user: str) -> str:
 
 
 def tag_run(kind: Literal["step", "action"], user: str) -> None:
-    """Tags the running step, if it is traced: what it is, and whose."""
+    """Tags the running step, if it is traced, with its kind, name and user."""
     run = get_current_run_tree()
     if run is not None:
         run.add_tags([f"{kind}:{run.name}", tag_of(user)])

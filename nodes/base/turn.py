@@ -1,32 +1,30 @@
 """One step's view of the running turn: state, context and services together."""
 
-import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 
 from thoughtcycle.errors import NotAllowed, ThoughtcycleError, for_strangers
 from thoughtcycle.language.intents import asks_to_keep
-from thoughtcycle.memory.model import MemoryHit, MemoryRecord, Recalled, Utterance, new_id
+from thoughtcycle.memory.model import MemoryHit, MemoryRecord, Recalled, new_id
 from thoughtcycle.mind.base import ActionCard, View
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.base import envelope
 from thoughtcycle.nodes.base.context import ContextSource, context_of_run
 from thoughtcycle.nodes.base.message import user_message
-from thoughtcycle.nodes.base.run import Run
+from thoughtcycle.nodes.base.run import Run, search_or_words
 from thoughtcycle.nodes.base.services import Services
 from thoughtcycle.nodes.base.state import Spent, State
 from thoughtcycle.nodes.base.thread import announce_turn, running_thread
 from thoughtcycle.prompts.loader import Language, Texts, texts
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -80,14 +78,14 @@ class Turn(Run):
         self.memory.availability.require(whole=whole)
 
     def outage_in_words(self, failure: ThoughtcycleError, *, kept: bool) -> ThoughtcycleError:
-        """As `Availability.in_words`; the user is not told of this outage again."""
-        told = self.memory.availability.in_words(failure, kept=kept)
-        if told is not failure:
+        """See `Availability.in_words`; the user gets no other notice of this outage."""
+        shown = self.memory.availability.in_words(failure, kept=kept)
+        if shown is not failure:
             self.memory.availability.tell(self.user)
-        return told
+        return shown
 
     async def outage_notice(self) -> list[AIMessage]:
-        """The line that tells of an outage, once; nothing at any other time."""
+        """The notice of an outage, once per outage; else nothing."""
         if not self.memory.availability.tell(self.user):
             return []
         return [await speak(self.texts("cycle")["memory_away"], chat_history=False)]
@@ -110,7 +108,7 @@ class Turn(Run):
             language=self.language,
             persona=self.context.persona,
             history=tuple(state.get("window", ())),
-            shown=tuple(self.shown()),
+            shown=tuple(map(envelope.utterance, self.replies())),
             steps=tuple(state.get("steps", ())),
             recalled=tuple(state.get("recalled", ())),
             briefing=briefing["text"] if briefing else "",
@@ -126,31 +124,18 @@ class Turn(Run):
         return [*self.state.get("usage", ()), *calls]
 
     async def find(self, query: str, limit: int, vector: np.ndarray | None = None) -> list[MemoryHit]:
-        """Memories that speak of `query`; by words alone while the embedding model is out of reach.
+        """See `search_or_words`; in incognito the memories do not count as accessed."""
+        return await search_or_words(
+            self.memory, self.user, query, limit, vector=vector, counted=not self.context.incognito
+        )
 
-        In incognito nothing is written, so that they do not count as accessed.
-        """
-        return await self.search(query, limit, vector=vector, counted=not self.context.incognito)
-
-    def shown(self) -> list[Utterance]:
-        """The utterances of this cycle after the user's message."""
-        said = []
-        for message in reversed(self.state["messages"]):
-            if envelope.role_of(message) == "user":
-                break
-            if not envelope.enveloped(message):
-                continue
-            said.append(
-                Utterance(
-                    role=envelope.role_of(message),
-                    content=message.text,
-                    chat_history=envelope.flagged(message),
-                )
-            )
-        return said[::-1]
+    def replies(self) -> Sequence[BaseMessage]:
+        """The messages of this turn after the user's, in order."""
+        since = takewhile(lambda one: envelope.role_of(one) != "user", reversed(self.state["messages"]))
+        return [message for message in since if envelope.enveloped(message)][::-1]
 
     def with_recalled(self, records: Iterable[MemoryRecord]) -> list[Recalled]:
-        """The thread's recalled memories with `records` as the newest; beyond the limit the oldest go."""
+        """The thread's recalled memories with `records` as the newest; the oldest beyond the limit go."""
         fresh = {record.id: short_form(record) for record in records}
         former = [known for known in self.state.get("recalled", ()) if known["id"] not in fresh]
         return [*former, *fresh.values()][-self.services.limits.recalled :]
@@ -169,10 +154,10 @@ def short_form(record: MemoryRecord) -> Recalled:
 
 
 def open_turn(state: State, runtime: Runtime[Any], services: Services, source: ContextSource) -> Turn:
-    """The turn as this step sees it.
+    """The turn of a step.
 
-    InputRefused when the context cannot be used; NotAllowed without a user, and in another user's thread:
-    a run may be resumed behind its first step.
+    Raises InputRefused for an unusable context; NotAllowed without a user and in another user's thread,
+    which is checked here because a run may be resumed after its first step.
     """
     context = context_of_run(runtime, source, services.single_user, public=services.public)
     if state.get("user_id") not in (None, context.user_id):

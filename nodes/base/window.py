@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage
 from thoughtcycle.budget import CHARACTERS_PER_TOKEN, clip_middle
 from thoughtcycle.memory.model import Cycle, Utterance
 from thoughtcycle.memory.redaction import Mask
-from thoughtcycle.nodes.base.envelope import flagged, role_of
+from thoughtcycle.nodes.base.envelope import role_of, utterance
 
 
 def of_cycles(cycles: Iterable[Cycle]) -> list[Utterance]:
@@ -23,32 +23,18 @@ def of_messages(messages: Sequence[BaseMessage], cycles: int) -> list[Utterance]
     """The last `cycles` exchanges among `messages`, oldest first; used where there is no transcript."""
     starts = [place for place, message in enumerate(messages) if role_of(message) == "user"]
     kept = messages[starts[-cycles] :] if len(starts) >= cycles else messages
-    return [
-        Utterance(role=role_of(message), content=message.text, chat_history=flagged(message))
-        for message in kept
-    ]
+    return [utterance(message) for message in kept]
 
 
 def masked(window: Iterable[Utterance], mask: Mask) -> list[Utterance]:
-    """The same window without the words of what is hidden; for texts of which no transcript is kept."""
+    """The window without the words of hidden memories; for messages of the thread's state."""
     return [
-        Utterance(
-            role=utterance["role"],
-            content=(mask.reply if utterance["role"] == "assistant" else mask.text)(utterance["content"]),
-            chat_history=utterance["chat_history"],
-        )
-        for utterance in window
+        {**one, "content": (mask.reply if one["role"] == "assistant" else mask.text)(one["content"])}
+        for one in window
     ]
 
 
 def fit(window: Sequence[Utterance], tokens: int) -> list[Utterance]:
     """The window within `tokens` in all: each text has an equal share, head and tail of a longer one stay."""
     share = tokens * CHARACTERS_PER_TOKEN // max(len(window), 1)
-    return [
-        Utterance(
-            role=utterance["role"],
-            content=clip_middle(utterance["content"], share),
-            chat_history=utterance["chat_history"],
-        )
-        for utterance in window
-    ]
+    return [{**one, "content": clip_middle(one["content"], share)} for one in window]

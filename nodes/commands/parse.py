@@ -9,19 +9,9 @@ from thoughtcycle.prompts.loader import Language
 LOOK_UP, SMART, PAUSE = "lembrar", "smart", "pausar"
 _NAMES = {"lembrar": LOOK_UP, "remember": LOOK_UP, "smart": SMART, "pausar": PAUSE, "pause": PAUSE}
 _LANGUAGES: dict[str, Language] = {"lembrar": "pt", "pausar": "pt", "remember": "en", "pause": "en"}
-_NEUTRAL = ("on", "off")
 _COMMAND = re.compile(rf"/({'|'.join(_NAMES)})(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
-SWITCH = {
-    "on": True,
-    "off": False,
-    "sim": True,
-    "não": False,
-    "nao": False,
-    "yes": True,
-    "no": False,
-    "ligado": True,
-    "desligado": False,
-}
+_ON, _OFF = ("on", "sim", "yes", "ligado"), ("off", "não", "nao", "no", "desligado")
+SWITCH = dict.fromkeys(_ON, True) | dict.fromkeys(_OFF, False)
 """Words for on and off."""
 
 
@@ -48,4 +38,4 @@ def command_language(text: str, spoken: Language | None, default: Language) -> L
     match = _COMMAND.fullmatch(text)
     own = spoken or (_LANGUAGES.get(match[1].casefold()) if match else None) or default
     said = (match[2] or "").strip() if match else ""
-    return own if said.casefold() in _NEUTRAL else detect_language(said, own)
+    return own if said.casefold() in ("on", "off") else detect_language(said, own)

@@ -11,7 +11,7 @@ from thoughtcycle.memory.rules import reply_text
 from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.memory.text import digest
 from thoughtcycle.nodes.base.context import Context, adapt, context_of_run
-from thoughtcycle.nodes.base.run import Run
+from thoughtcycle.nodes.base.run import Run, search_or_words
 from thoughtcycle.nodes.base.services import Services
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.state import FormationState
@@ -64,7 +64,7 @@ class FormationRun(Run):
 
         By words alone while the embedding model is out of reach.
         """
-        hits = await self.search(query, limit, floor=0.0)
+        hits = await search_or_words(self.memory, self.user, query, limit, floor=0.0)
         return [hit.record for hit in hits if hit.record.status == "active"]
 
 

@@ -15,8 +15,8 @@ from support.graphs import lab, replies
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.text.secrets import MARK
 from thoughtcycle.memory.text.spans import HIDDEN
+from thoughtcycle.nodes.attachments import uploads_in
 from thoughtcycle.nodes.base.limits import Limits
-from thoughtcycle.nodes.base.uploads import uploads_in
 
 pytestmark = pytest.mark.spec("LM-15")
 

@@ -15,7 +15,7 @@ from thoughtcycle.mind.prompting import data_block
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.locale import Locale, choose_language, choose_time_zone
 from thoughtcycle.nodes.base.message import clean
-from thoughtcycle.nodes.recall import plan_of, reminded
+from thoughtcycle.nodes.recall import gather_material, plan_of
 from thoughtcycle.prompts.loader import Language, texts
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ async def store_message(memory: Memory, turn: AgentTurn, parent: str | None) -> 
         if text is None:
             await memory.transcript.check_chat(turn.user, turn.chat)
             return None
-        at = utc_now().astimezone(ZoneInfo((await _locale(memory, turn)).time_zone))
+        at = utc_now().astimezone(ZoneInfo((await _locale(memory, turn))[1]))
         said = CycleMessage(id=turn.message_id, role="user", text=text, at=at)
         channel = turn.context.channel
         return (await open_cycle(memory, turn.user, turn.chat, said, parent=parent, channel=channel)).id
@@ -95,7 +95,7 @@ async def _build_briefing(memory: Memory, turn: AgentTurn, *, counted: bool) -> 
     language, zone = await _locale(memory, turn)
     plan = plan_of(turn.setup.limits, smart=turn.context.smart_context)
     now = utc_now().astimezone(ZoneInfo(zone))
-    found = await reminded(memory, turn.user, turn.chat, turn.text, plan, now=now, language=language)
+    found = await gather_material(memory, turn.user, turn.chat, turn.text, plan, now=now, language=language)
     brief = made(beside(found, await _visible_cycles(memory, turn)), plan, language)
     if counted:
         memory.recall.accessed(
@@ -119,7 +119,7 @@ async def _visible_cycles(memory: Memory, turn: AgentTurn) -> list[Cycle]:
 async def _locale(memory: Memory, turn: AgentTurn) -> Locale:
     stored = await memory.conversations.preferences(turn.user)
     language = choose_language(turn.context.language, stored, turn.text, turn.setup.language)
-    return Locale(language, choose_time_zone(turn.context.time_zone, stored, turn.setup.time_zone))
+    return language, choose_time_zone(turn.context.time_zone, stored, turn.setup.time_zone)
 
 
 def _language_without_settings(turn: AgentTurn) -> Language:
