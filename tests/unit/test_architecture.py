@@ -24,6 +24,7 @@ FLOORS = (
     ("checkpoints",),
     ("graph",),
     ("runtime",),
+    ("proof",),
     ("evals", "integrations"),
     ("web",),
     ("cli",),
