@@ -118,9 +118,7 @@ def item_of(document: Mapping[str, Any]) -> StoredItem:
     )
 
 
-def entries_of(
-    documents: Iterable[Mapping[str, Any]],
-) -> tuple[list[Entry], dict[str, tuple[str, int]]]:
+def entries_of(documents: Iterable[Mapping[str, Any]]) -> tuple[list[Entry], dict[str, tuple[str, int]]]:
     """Entries, and the vectors that can be searched: id → memory and place among its vectors."""
     entries: list[Entry] = []
     places: dict[str, tuple[str, int]] = {}

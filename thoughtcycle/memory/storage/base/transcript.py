@@ -69,13 +69,7 @@ class Transcript(ABC):
 
     @abstractmethod
     async def amend_cycle(
-        self,
-        user: str,
-        id: str,
-        change: Callable[[Cycle], Cycle],
-        *,
-        tip: bool = False,
-        anew: bool = False,
+        self, user: str, id: str, change: Callable[[Cycle], Cycle], *, tip: bool = False, anew: bool = False
     ) -> Amended | None:
         """Replaces a cycle by `change` of it, atomically; None when it is unknown.
 

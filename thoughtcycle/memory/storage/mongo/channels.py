@@ -14,8 +14,6 @@ from thoughtcycle.memory.storage.mongo.ledger import insert_new
 
 
 class MongoChannels(Channels, Repository):
-    """Links of channel identities in MongoDB: each step is a single atomic write."""
-
     @writing
     async def put_code(self, db: Database, user: str, digest: str, *, now: datetime, until: datetime) -> None:
         began = await self._database.check_epoch(user)

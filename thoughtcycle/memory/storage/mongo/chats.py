@@ -14,8 +14,6 @@ from thoughtcycle.memory.storage.mongo.transcript_commit import TRANSCRIPTS
 
 
 class MongoChats(Chats, Repository):
-    """Chats in MongoDB."""
-
     @writing
     async def claim(
         self, db: Database, chat: str, user: str, at: datetime, *, created: datetime | None = None
@@ -56,11 +54,7 @@ class MongoChats(Chats, Repository):
     async def adopt(self, db: Database, chat: Conversation) -> None:
         await claimed(db, chat.id, chat.user, chat.created)
         key = {"chat_id": chat.id, "user_id": chat.user}
-        fields = {
-            "tip": chat.tip,
-            "title": chat.title,
-            "updated_at": stored_time(chat.updated),
-        }
+        fields = {"tip": chat.tip, "title": chat.title, "updated_at": stored_time(chat.updated)}
         await db.conversations.update_one(key, {"$set": fields})
 
 

@@ -97,9 +97,7 @@ class Repository:
         self._database = database
 
 
-def reading(
-    work: Callable[Concatenate[R, Database, P], Coroutine[Any, Any, T]],
-) -> "Method[R, P, T]":
+def reading(work: Callable[Concatenate[R, Database, P], Coroutine[Any, Any, T]]) -> "Method[R, P, T]":
     """Makes a method of a function of the database, which only reads."""
 
     @wraps(work)
@@ -109,9 +107,7 @@ def reading(
     return cast("Method[R, P, T]", method)
 
 
-def writing(
-    work: Callable[Concatenate[R, Database, P], Coroutine[Any, Any, T]],
-) -> "Method[R, P, T]":
+def writing(work: Callable[Concatenate[R, Database, P], Coroutine[Any, Any, T]]) -> "Method[R, P, T]":
     """As `reading`, of a function that writes: what was begun is brought to its end."""
 
     @wraps(work)

@@ -33,16 +33,9 @@ _PART = "entries_"
 
 
 class MongoDocuments(Documents, Repository):
-    """Documents with their entries, and settings, in MongoDB."""
-
     @reading
     async def find(
-        self,
-        db: Database,
-        user: str,
-        names: Sequence[DocumentName],
-        *,
-        parts: Collection[str] | None = None,
+        self, db: Database, user: str, names: Sequence[DocumentName], *, parts: Collection[str] | None = None
     ) -> list[StoredDocument]:
         asked, partial = {document_id(user, name): name for name in names}, parts is not None
         shown = ("revision", "updated_at", "document", *(f"{_PART}{part}" for part in parts or ()))

@@ -17,8 +17,6 @@ from thoughtcycle.memory.storage.serialization import NOT_DELETED
 
 
 class MongoErasure(Erasure, Repository):
-    """Families of memories, and tombstones, in MongoDB."""
-
     @reading
     async def family(self, db: Database, space: str, ids: Collection[str]) -> list[MemoryRecord]:
         await MEMORIES.settled(db, space)
@@ -49,11 +47,7 @@ class MongoErasure(Erasure, Repository):
     @writing
     async def bury(self, db: Database, user: str, tombstones: Sequence[Tombstone]) -> None:
         rows = [
-            {
-                "_id": "\x1f".join((user, one.memory)),
-                "user_id": user,
-                "document": one.model_dump_json(),
-            }
+            {"_id": "\x1f".join((user, one.memory)), "user_id": user, "document": one.model_dump_json()}
             for one in tombstones
         ]
         await insert_new(db.tombstones, rows)

@@ -16,8 +16,6 @@ PART = 4_000_000
 
 
 class MongoFiles(Files, Repository):
-    """Files in MongoDB, in parts that fit a document."""
-
     @writing
     async def put(self, db: Database, user: str, sha256: str, data: bytes) -> None:
         """The first part is written last: where it is, the file is whole.

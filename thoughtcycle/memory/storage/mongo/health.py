@@ -8,8 +8,6 @@ from thoughtcycle.memory.storage.mongo.transcript_commit import TRANSCRIPTS
 
 
 class MongoHealth(Health, Repository):
-    """Checks and repairs in MongoDB."""
-
     @reading
     async def integrity(self, db: Database) -> list[str]:
         lines = [

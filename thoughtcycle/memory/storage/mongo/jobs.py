@@ -14,8 +14,6 @@ from thoughtcycle.memory.storage.mongo.transcript_commit import TRANSCRIPTS
 
 
 class MongoJobs(Jobs, Repository):
-    """Background jobs in MongoDB: each method is a single atomic write or read."""
-
     @writing
     async def put(self, db: Database, job: Job) -> bool:
         await self._database.check_epoch(job.user)

@@ -43,8 +43,6 @@ _SHOWN: Document = dict.fromkeys(ITEM_FIELDS, 1)
 
 
 class MongoMemories(Memories, Repository):
-    """Memories, vectors and journal in MongoDB."""
-
     @writing
     async def commit(self, db: Database, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
         if not writes:

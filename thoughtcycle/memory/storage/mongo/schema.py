@@ -44,14 +44,8 @@ MIGRATIONS: Sequence[Sequence[Index]] = (
         Index("message_vectors", ("cycle",)),
     ),
     (Index("accesses", ("memoriesId",)),),
-    (
-        Index("jobs", ("free",)),
-        Index("jobs", ("user_id", "state")),
-    ),
-    (
-        Index("memories", ("status",), only={"status": "hidden"}),
-        Index("tombstones", ("user_id",)),
-    ),
+    (Index("jobs", ("free",)), Index("jobs", ("user_id", "state"))),
+    (Index("memories", ("status",), only={"status": "hidden"}), Index("tombstones", ("user_id",))),
     (
         Index("sheets", ("chat_id",), unique=True, only={"chat_id": {"$type": "string"}}),
         Index("sheets", ("user_id",)),
@@ -59,14 +53,8 @@ MIGRATIONS: Sequence[Sequence[Index]] = (
         Index("cycles", ("formation",), only={"formation": "pending"}),
         Index("cycles", ("formation", "user_id", "opened"), only={"formation": "pending"}),
     ),
-    (
-        Index("files", ("user_id",)),
-        Index("files", ("hash",)),
-    ),
-    (
-        Index("channel_links", ("user_id",)),
-        Index("link_codes", ("user_id",)),
-    ),
+    (Index("files", ("user_id",)), Index("files", ("hash",))),
+    (Index("channel_links", ("user_id",)), Index("link_codes", ("user_id",))),
     (),
     (
         Index("documents", ("chat_id",), unique=True, only={"chat_id": {"$type": "string"}}),

@@ -27,8 +27,6 @@ T = TypeVar("T")
 
 
 class MongoTranscript(Transcript, Repository):
-    """Cycles in MongoDB."""
-
     @writing
     async def begin(
         self, db: Database, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]

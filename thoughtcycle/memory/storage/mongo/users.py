@@ -58,8 +58,6 @@ _IDS = ("_id", "chat_id", "parent", "tip", "cycle", "memory", "current", "nosqlI
 
 
 class MongoUsers(Users, Repository):
-    """Users in MongoDB."""
-
     @reading
     async def listing(self, db: Database) -> list[str]:
         found: set[str] = set()

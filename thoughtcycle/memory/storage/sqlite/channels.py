@@ -1,7 +1,7 @@
 """Links of channel identities in SQLite."""
 
-import sqlite3
 from datetime import datetime
+from sqlite3 import Connection
 
 from thoughtcycle.memory.model import ChannelLink
 from thoughtcycle.memory.storage.base.channels import Channels
@@ -9,12 +9,8 @@ from thoughtcycle.memory.storage.sqlite.database import Repository, reading, wri
 
 
 class SqliteChannels(Channels, Repository):
-    """Links of channel identities in SQLite."""
-
     @writing
-    def put_code(
-        self, db: sqlite3.Connection, user: str, digest: str, *, now: datetime, until: datetime
-    ) -> None:
+    def put_code(self, db: Connection, user: str, digest: str, *, now: datetime, until: datetime) -> None:
         self._database.check_epoch(db, user)
         db.execute("DELETE FROM link_codes WHERE user = ? OR until <= ?", (user, now.timestamp()))
         db.execute(
@@ -22,14 +18,14 @@ class SqliteChannels(Channels, Repository):
         )
 
     @writing
-    def take_code(self, db: sqlite3.Connection, digest: str, now: datetime) -> str | None:
+    def take_code(self, db: Connection, digest: str, now: datetime) -> str | None:
         row = db.execute("SELECT user, until FROM link_codes WHERE digest = ?", (digest,)).fetchone()
         db.execute("DELETE FROM link_codes WHERE digest = ?", (digest,))
         return str(row[0]) if row and row[1] > now.timestamp() else None
 
     @writing
     def count_try(
-        self, db: sqlite3.Connection, identity: str, now: datetime, until: datetime
+        self, db: Connection, identity: str, now: datetime, until: datetime
     ) -> tuple[int, datetime]:
         db.execute("DELETE FROM link_tries WHERE until <= ?", (now.timestamp(),))
         db.execute(
@@ -43,11 +39,11 @@ class SqliteChannels(Channels, Repository):
         return int(count), datetime.fromtimestamp(ends, now.tzinfo)
 
     @writing
-    def clear_tries(self, db: sqlite3.Connection, identity: str) -> None:
+    def clear_tries(self, db: Connection, identity: str) -> None:
         db.execute("DELETE FROM link_tries WHERE identity = ?", (identity,))
 
     @writing
-    def put_link(self, db: sqlite3.Connection, link: ChannelLink) -> None:
+    def put_link(self, db: Connection, link: ChannelLink) -> None:
         self._database.check_epoch(db, link.user)
         db.execute(
             "INSERT OR REPLACE INTO channel_links (channel, sender, user, at) VALUES (?, ?, ?, ?)",
@@ -55,20 +51,20 @@ class SqliteChannels(Channels, Repository):
         )
 
     @reading
-    def link(self, db: sqlite3.Connection, channel: str, sender: str) -> ChannelLink | None:
+    def link(self, db: Connection, channel: str, sender: str) -> ChannelLink | None:
         return next(iter(_links(db, "channel = ? AND sender = ?", channel, sender)), None)
 
     @reading
-    def links(self, db: sqlite3.Connection, user: str) -> list[ChannelLink]:
+    def links(self, db: Connection, user: str) -> list[ChannelLink]:
         return _links(db, "user = ? ORDER BY channel, sender", user)
 
     @writing
-    def drop_link(self, db: sqlite3.Connection, user: str, channel: str, sender: str) -> bool:
+    def drop_link(self, db: Connection, user: str, channel: str, sender: str) -> bool:
         query = "DELETE FROM channel_links WHERE user = ? AND channel = ? AND sender = ?"
         return bool(db.execute(query, (user, channel, sender)).rowcount)
 
 
-def _links(db: sqlite3.Connection, where: str, *values: str) -> list[ChannelLink]:
+def _links(db: Connection, where: str, *values: str) -> list[ChannelLink]:
     rows = db.execute(f"SELECT channel, sender, user, at FROM channel_links WHERE {where}", values)
     return [
         ChannelLink(channel=channel, sender=sender, user=user, at=datetime.fromisoformat(at))

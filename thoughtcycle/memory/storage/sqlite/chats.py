@@ -1,7 +1,7 @@
 """Chats in SQLite."""
 
-import sqlite3
 from datetime import datetime
+from sqlite3 import Connection
 
 from thoughtcycle.memory.model import Conversation
 from thoughtcycle.memory.storage.base.chats import Chats
@@ -11,8 +11,6 @@ _CHAT = "SELECT id, user, tip, title, created, updated FROM conversations"
 
 
 class SqliteChats(Chats, Repository):
-    """Chats in SQLite."""
-
     async def claim(
         self, chat: str, user: str, at: datetime, *, created: datetime | None = None
     ) -> Conversation:
@@ -20,24 +18,22 @@ class SqliteChats(Chats, Repository):
         return await self._known(chat) or await self._create(chat, user, at, created or at)
 
     @reading
-    def _known(self, db: sqlite3.Connection, chat: str) -> Conversation | None:
+    def _known(self, db: Connection, chat: str) -> Conversation | None:
         return stored_chat(db, chat)
 
     @writing
-    def _create(
-        self, db: sqlite3.Connection, chat: str, user: str, at: datetime, created: datetime
-    ) -> Conversation:
+    def _create(self, db: Connection, chat: str, user: str, at: datetime, created: datetime) -> Conversation:
         self._database.begin_epoch(db, user, at)
         return claimed(db, chat, user, created)
 
     @reading
-    def owner(self, db: sqlite3.Connection, chat: str) -> str | None:
+    def owner(self, db: Connection, chat: str) -> str | None:
         row = db.execute("SELECT user FROM conversations WHERE id = ?", (chat,)).fetchone()
         return str(row[0]) if row else None
 
     @reading
     def conversations(
-        self, db: sqlite3.Connection, user: str, *, after: str | None, limit: int
+        self, db: Connection, user: str, *, after: str | None, limit: int
     ) -> list[Conversation]:
         rows = db.execute(
             f"{_CHAT} WHERE user = ? AND id > ? ORDER BY id LIMIT ?", (user, after or "", limit)
@@ -45,19 +41,19 @@ class SqliteChats(Chats, Repository):
         return [_conversation(*row) for row in rows]
 
     @reading
-    def conversation(self, db: sqlite3.Connection, user: str, chat: str) -> Conversation | None:
+    def conversation(self, db: Connection, user: str, chat: str) -> Conversation | None:
         row = db.execute(f"{_CHAT} WHERE id = ? AND +user = ?", (chat, user)).fetchone()
         return None if row is None else _conversation(*row)
 
     @writing
-    def rename(self, db: sqlite3.Connection, user: str, chat: str, title: str | None) -> bool:
+    def rename(self, db: Connection, user: str, chat: str, title: str | None) -> bool:
         changed = db.execute(
             "UPDATE conversations SET title = ? WHERE id = ? AND user = ?", (title, chat, user)
         )
         return bool(changed.rowcount)
 
     @writing
-    def adopt(self, db: sqlite3.Connection, chat: Conversation) -> None:
+    def adopt(self, db: Connection, chat: Conversation) -> None:
         db.execute(
             "INSERT INTO conversations (id, user, tip, title, created, updated) VALUES (?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET tip = excluded.tip, title = excluded.title, "
@@ -66,7 +62,7 @@ class SqliteChats(Chats, Repository):
         )
 
 
-def claimed(db: sqlite3.Connection, chat: str, user: str, at: datetime) -> Conversation:
+def claimed(db: Connection, chat: str, user: str, at: datetime) -> Conversation:
     """The chat, created for `user` when it is new. The primary key decides a race."""
     db.execute(
         "INSERT OR IGNORE INTO conversations (id, user, created, updated) VALUES (?, ?, ?, ?)",
@@ -75,7 +71,7 @@ def claimed(db: sqlite3.Connection, chat: str, user: str, at: datetime) -> Conve
     return stored_chat(db, chat) or Conversation(id=chat, user=user, created=at, updated=at)
 
 
-def stored_chat(db: sqlite3.Connection, chat: str) -> Conversation | None:
+def stored_chat(db: Connection, chat: str) -> Conversation | None:
     """The chat as it is stored; None while nobody has claimed it."""
     row = db.execute(f"{_CHAT} WHERE id = ?", (chat,)).fetchone()
     return None if row is None else _conversation(*row)

@@ -181,9 +181,7 @@ class Repository:
         self._database = database
 
 
-def reading(
-    work: Callable[Concatenate[R, sqlite3.Connection, P], T],
-) -> "Method[R, P, T]":
+def reading(work: Callable[Concatenate[R, sqlite3.Connection, P], T]) -> "Method[R, P, T]":
     """Makes a method of a function of the connection, which only reads; it runs on the database's thread."""
 
     @wraps(work)
@@ -193,9 +191,7 @@ def reading(
     return cast("Method[R, P, T]", method)
 
 
-def writing(
-    work: Callable[Concatenate[R, sqlite3.Connection, P], T],
-) -> "Method[R, P, T]":
+def writing(work: Callable[Concatenate[R, sqlite3.Connection, P], T]) -> "Method[R, P, T]":
     """As `reading`, of a function that writes: all that it does is one transaction."""
 
     @wraps(work)

@@ -1,8 +1,8 @@
 """Documents with their entries, and settings, in SQLite."""
 
-import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from sqlite3 import Connection
 from typing import Any
 
 from thoughtcycle.memory.storage.base.documents import (
@@ -24,12 +24,10 @@ _OWNED = "EXISTS (SELECT 1 FROM conversations WHERE id = ? AND user = ?)"
 
 
 class SqliteDocuments(Documents, Repository):
-    """Documents with their entries, and settings, in SQLite."""
-
     @reading
     def find(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         user: str,
         names: Sequence[DocumentName],
         *,
@@ -47,7 +45,7 @@ class SqliteDocuments(Documents, Repository):
     @writing
     def put(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         user: str,
         name: DocumentName,
         document: str,
@@ -66,7 +64,7 @@ class SqliteDocuments(Documents, Repository):
         return True
 
     @writing
-    def drop(self, db: sqlite3.Connection, user: str, name: DocumentName, *, at: datetime) -> None:
+    def drop(self, db: Connection, user: str, name: DocumentName, *, at: datetime) -> None:
         """What stands in the place of another's, moved there by hand, goes."""
         self._database.check_epoch(db, user)
         kind, id = name
@@ -90,7 +88,7 @@ class SqliteDocuments(Documents, Repository):
 
     @reading
     def page(
-        self, db: sqlite3.Connection, user: str, kind: DocumentKind, *, limit: int, offset: int
+        self, db: Connection, user: str, kind: DocumentKind, *, limit: int, offset: int
     ) -> list[StoredDocument]:
         query = (
             f"SELECT {_FIELDS} FROM documents WHERE user = ? AND kind = ? AND document IS NOT NULL "
@@ -99,13 +97,11 @@ class SqliteDocuments(Documents, Repository):
         return [_document(db, row, None) for row in db.execute(query, (user, kind, limit, offset))]
 
     @reading
-    def settings(self, db: sqlite3.Connection, user: str) -> Mapping[str, Any] | None:
+    def settings(self, db: Connection, user: str) -> Mapping[str, Any] | None:
         return _settings(db, user)
 
     @writing
-    def change_settings(
-        self, db: sqlite3.Connection, user: str, fields: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+    def change_settings(self, db: Connection, user: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         self._database.check_epoch(db, user)
         db.execute("INSERT OR IGNORE INTO settings (user) VALUES (?)", (user,))
         names = [name for name in SETTINGS if name in fields]
@@ -115,9 +111,7 @@ class SqliteDocuments(Documents, Repository):
         return _settings(db, user) or {}
 
 
-def _put(
-    db: sqlite3.Connection, user: str, name: DocumentName, document: str, before: int, at: datetime
-) -> bool:
+def _put(db: Connection, user: str, name: DocumentName, document: str, before: int, at: datetime) -> bool:
     values = (before + 1, stored_time(at), document, user, *name)
     if before:
         query = (
@@ -132,7 +126,7 @@ def _put(
     return bool(db.execute(query, values).rowcount)
 
 
-def _put_part(db: sqlite3.Connection, number: int, part: str, entries: Sequence[str]) -> None:
+def _put_part(db: Connection, number: int, part: str, entries: Sequence[str]) -> None:
     """Writes what is not there as it is, and deletes what comes behind."""
     key = (number, part)
     query = "SELECT place, document FROM conversation_entries WHERE conversation = ? AND part = ?"
@@ -146,7 +140,7 @@ def _put_part(db: sqlite3.Connection, number: int, part: str, entries: Sequence[
         db.execute(f"DELETE FROM conversation_entries WHERE {behind}", (*key, len(entries)))
 
 
-def _clear_place(db: sqlite3.Connection, user: str, name: DocumentName) -> None:
+def _clear_place(db: Connection, user: str, name: DocumentName) -> None:
     """What stands, moved there by hand, in the place of the document of a chat of the user's goes."""
     kind, id = name
     if kind == "conversation":
@@ -156,15 +150,13 @@ def _clear_place(db: sqlite3.Connection, user: str, name: DocumentName) -> None:
         )
 
 
-def _settings(db: sqlite3.Connection, user: str) -> dict[str, Any] | None:
+def _settings(db: Connection, user: str) -> dict[str, Any] | None:
     row = db.execute(f"SELECT {', '.join(SETTINGS)} FROM settings WHERE user = ?", (user,)).fetchone()
     return dict(zip(SETTINGS, row, strict=True)) if row is not None else None
 
 
 def _document(
-    db: sqlite3.Connection,
-    row: tuple[int, str, DocumentKind, str, Any, Any, Any],
-    parts: Collection[str] | None,
+    db: Connection, row: tuple[int, str, DocumentKind, str, Any, Any, Any], parts: Collection[str] | None
 ) -> StoredDocument:
     """The document of a row, with its entries of these parts."""
     number, user, kind, id, *stored = row

@@ -1,8 +1,8 @@
 """Background jobs in SQLite."""
 
-import sqlite3
 from collections.abc import Collection
 from datetime import datetime
+from sqlite3 import Connection
 
 from thoughtcycle.memory.model import Cycle, Job, JobState
 from thoughtcycle.memory.storage.base.jobs import Jobs
@@ -11,10 +11,8 @@ from thoughtcycle.memory.storage.sqlite.queries import marks
 
 
 class SqliteJobs(Jobs, Repository):
-    """Background jobs in SQLite."""
-
     @writing
-    def put(self, db: sqlite3.Connection, job: Job) -> bool:
+    def put(self, db: Connection, job: Job) -> bool:
         self._database.check_epoch(db, job.user)
         return bool(
             db.execute(
@@ -25,12 +23,12 @@ class SqliteJobs(Jobs, Repository):
         )
 
     @reading
-    def get(self, db: sqlite3.Connection, user: str, id: str) -> Job | None:
+    def get(self, db: Connection, user: str, id: str) -> Job | None:
         row = db.execute("SELECT document FROM jobs WHERE id = ? AND user = ?", (id, user)).fetchone()
         return None if row is None else Job.model_validate_json(row[0])
 
     @reading
-    def free(self, db: sqlite3.Connection, now: datetime, kinds: Collection[str], *, limit: int) -> list[Job]:
+    def free(self, db: Connection, now: datetime, kinds: Collection[str], *, limit: int) -> list[Job]:
         rows = db.execute(
             f"SELECT document FROM jobs WHERE free <= ? AND kind IN ({marks(kinds)}) ORDER BY free LIMIT ?",
             (now.timestamp(), *kinds, limit),
@@ -38,7 +36,7 @@ class SqliteJobs(Jobs, Repository):
         return [Job.model_validate_json(text) for (text,) in rows]
 
     @writing
-    def change(self, db: sqlite3.Connection, before: Job, after: Job | None) -> bool:
+    def change(self, db: Connection, before: Job, after: Job | None) -> bool:
         mine = (before.id, before.user, before.revision)
         if after is None:
             done = db.execute("DELETE FROM jobs WHERE id = ? AND user = ? AND revision = ?", mine)
@@ -53,7 +51,7 @@ class SqliteJobs(Jobs, Repository):
     @reading
     def listing(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         users: Collection[str],
         states: Collection[JobState],
         *,
@@ -67,7 +65,7 @@ class SqliteJobs(Jobs, Repository):
         return [Job.model_validate_json(text) for (text,) in rows]
 
     @reading
-    def pending_cycles(self, db: sqlite3.Connection, user: str | None, *, limit: int) -> list[Cycle]:
+    def pending_cycles(self, db: Connection, user: str | None, *, limit: int) -> list[Cycle]:
         own, values = ("", ()) if user is None else ("AND user = ?", (user,))
         query = (
             f"SELECT document FROM cycles WHERE pending IS NOT NULL {own} ORDER BY pending, number LIMIT ?"
@@ -75,7 +73,7 @@ class SqliteJobs(Jobs, Repository):
         return [Cycle.model_validate_json(row[0]) for row in db.execute(query, (*values, limit))]
 
     @reading
-    def pending_users(self, db: sqlite3.Connection, *, limit: int) -> list[str]:
+    def pending_users(self, db: Connection, *, limit: int) -> list[str]:
         query = "SELECT user FROM cycles WHERE pending IS NOT NULL GROUP BY user"
         rows = db.execute(f"{query} ORDER BY min(pending), user LIMIT ?", (limit,))
         return [str(row[0]) for row in rows]

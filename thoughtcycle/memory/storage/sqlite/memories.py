@@ -1,8 +1,8 @@
 """Memories, vectors and journal in SQLite."""
 
-import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from sqlite3 import Connection, IntegrityError
 from typing import Any, TypeVar
 
 from thoughtcycle.memory.model import Access, JournalEntry, MemoryRecord, Status, Vector
@@ -50,20 +50,18 @@ _ACTIVE = "AND status = 'active'"
 
 
 class SqliteMemories(Memories, Repository):
-    """Memories, vectors and journal in SQLite."""
-
     async def commit(self, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
         return await self._commit(space, writes) if writes else []
 
     @writing
-    def _commit(self, db: sqlite3.Connection, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
+    def _commit(self, db: Connection, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
         self._database.check_epoch(db, space)
         return carry_out(db, space, writes)
 
     @writing
     def save(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         space: str,
         asked: Lookup,
         plan: Callable[[ExistingRecords], tuple[Sequence[Write], R]],
@@ -78,30 +76,30 @@ class SqliteMemories(Memories, Repository):
         return carry_out(db, space, writes), told
 
     @reading
-    def records(self, db: sqlite3.Connection, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
+    def records(self, db: Connection, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
         found = {record.id: record for record in documents(db, space, "id", ids)}
         return [found[id] for id in dict.fromkeys(ids) if id in found]
 
     @reading
     def same(
-        self, db: sqlite3.Connection, space: str, *, identities: Collection[str], keys: Collection[str]
+        self, db: Connection, space: str, *, identities: Collection[str], keys: Collection[str]
     ) -> list[MemoryRecord]:
         return _alike(db, space, identities, keys)
 
     @reading
-    def versions(self, db: sqlite3.Connection, space: str, ids: Collection[str]) -> list[MemoryRecord]:
+    def versions(self, db: Connection, space: str, ids: Collection[str]) -> list[MemoryRecord]:
         found = documents(db, space, "current", ids, "AND status != 'erased'")
         latest = [(record.valid_to or record.valid_from, record.revision, record) for record in found]
         return [record for _, _, record in sorted(latest, key=lambda row: row[:2], reverse=True)]
 
     @reading
-    def of_cycles(self, db: sqlite3.Connection, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
+    def of_cycles(self, db: Connection, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
         return documents(db, space, "cycle", cycles, "AND status IN ('active', 'archived', 'hidden')")
 
     @reading
     def listing(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         space: str,
         statuses: Collection[Status],
         *,
@@ -121,13 +119,13 @@ class SqliteMemories(Memories, Repository):
         return [loads(row[0]) for row in rows]
 
     @reading
-    def vectors(self, db: sqlite3.Connection, space: str, memories: Collection[str]) -> list[Vector]:
+    def vectors(self, db: Connection, space: str, memories: Collection[str]) -> list[Vector]:
         return _vectors_of(db, space, memories)
 
     @reading
     def journal(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         space: str,
         *,
         memories: Names = None,
@@ -146,7 +144,7 @@ class SqliteMemories(Memories, Repository):
         return sorted(found, key=lambda entry: entry.number, reverse=after is None)[:limit]
 
     @reading
-    def feed(self, db: sqlite3.Connection, space: str, after: int, *, model: str | None) -> Feed:
+    def feed(self, db: Connection, space: str, after: int, *, model: str | None) -> Feed:
         """A write's document and row come in one transaction, so the numbers have no gap."""
         number = head(db, space)
         if number == after:
@@ -165,14 +163,14 @@ class SqliteMemories(Memories, Repository):
         return Feed(number, entries, _blocks(db, space, places, model, everything=after == 0))
 
     @reading
-    def past(self, db: sqlite3.Connection, space: str, at: datetime, *, model: str | None) -> Feed:
+    def past(self, db: Connection, space: str, at: datetime, *, model: str | None) -> Feed:
         kept = map(parsed, _stored(db, space, (*SEARCHED, "superseded")))
         entries, places = entries_of(document for document in kept if was_valid(document, at))
         return Feed(head(db, space), entries, _blocks(db, space, places, model, everything=True))
 
     @writing
     def touch(
-        self, db: sqlite3.Connection, space: str, counts: Mapping[str, Access], *, at_least: bool = False
+        self, db: Connection, space: str, counts: Mapping[str, Access], *, at_least: bool = False
     ) -> None:
         rows = [
             (access.count, access.last.astimezone(UTC).isoformat(timespec="microseconds"), id, space)
@@ -182,33 +180,33 @@ class SqliteMemories(Memories, Repository):
         db.executemany(_TOUCH.format(count=count), rows)
 
     @reading
-    def accesses(self, db: sqlite3.Connection, space: str, ids: Collection[str]) -> dict[str, Access]:
+    def accesses(self, db: Connection, space: str, ids: Collection[str]) -> dict[str, Access]:
         rows = where_in(db, "SELECT memory, count, last FROM accesses WHERE space = ? AND memory", ids, space)
         return {id: Access(count=count, last=datetime.fromisoformat(last)) for id, count, last in rows}
 
     @reading
     def items(
-        self, db: sqlite3.Connection, space: str, *, ids: Collection[str] = (), keys: Collection[str] = ()
+        self, db: Connection, space: str, *, ids: Collection[str] = (), keys: Collection[str] = ()
     ) -> list[StoredItem]:
         found = [*_texts(db, space, "id", ids, _ACTIVE), *_texts(db, space, "key", keys, _ACTIVE)]
         return [item_of(parsed(text)) for text in found]
 
 
 def _alike(
-    db: sqlite3.Connection, space: str, identities: Collection[str], keys: Collection[str]
+    db: Connection, space: str, identities: Collection[str], keys: Collection[str]
 ) -> list[MemoryRecord]:
     found = documents(db, space, "identity", identities, _ACTIVE)
     found += documents(db, space, "key", keys, _ACTIVE)
     return list({record.id: record for record in found}.values())
 
 
-def _vectors_of(db: sqlite3.Connection, space: str, memories: Collection[str]) -> list[Vector]:
+def _vectors_of(db: Connection, space: str, memories: Collection[str]) -> list[Vector]:
     rows = where_in(db, f"SELECT {_VECTOR} FROM vectors WHERE space = ? AND nosqlId", memories, space)
     names = ("id", "space", "memory", "text", "model", "data")
     return [Vector(**dict(zip(names, row, strict=True))) for row in rows]
 
 
-def carry_out(db: sqlite3.Connection, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
+def carry_out(db: Connection, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
     """Makes the changes in the connection's transaction; see `Memories.commit`."""
     number = head(db, space)
     stored = []
@@ -229,7 +227,7 @@ def carry_out(db: sqlite3.Connection, space: str, writes: Sequence[Write]) -> li
     return stored
 
 
-def _put(db: sqlite3.Connection, space: str, record: MemoryRecord, before: MemoryRecord | None) -> None:
+def _put(db: Connection, space: str, record: MemoryRecord, before: MemoryRecord | None) -> None:
     if record.space != space:
         raise ValueError(f"memory {record.id!r} is of another space")
     fields = (record.revision, record.status, record.key, identity_of(record), record.source.cycle)
@@ -239,11 +237,11 @@ def _put(db: sqlite3.Connection, space: str, record: MemoryRecord, before: Memor
             db.execute(_INSERT, row)
         else:
             _update(db, row, before.revision)
-    except sqlite3.IntegrityError as error:
+    except IntegrityError as error:
         raise Conflict from error
 
 
-def _update(db: sqlite3.Connection, row: Sequence[Any], revision: int) -> None:
+def _update(db: Connection, row: Sequence[Any], revision: int) -> None:
     """Writes the columns that change: each one named would be put into its indexes anew."""
     stood = db.execute(_STANDING, row[-1:]).fetchone()
     if stood is None or stood[:2] != (row[0], revision):
@@ -255,7 +253,7 @@ def _update(db: sqlite3.Connection, row: Sequence[Any], revision: int) -> None:
 
 
 def _put_vectors(
-    db: sqlite3.Connection, space: str, record: MemoryRecord, vectors: Sequence[Vector], *, new: bool
+    db: Connection, space: str, record: MemoryRecord, vectors: Sequence[Vector], *, new: bool
 ) -> None:
     if tuple(vector.id for vector in vectors) != record.vector_ids:
         raise ValueError(f"the vectors of memory {record.id!r} are not those that it lists")
@@ -266,22 +264,20 @@ def _put_vectors(
         db.execute(f"INSERT INTO vectors ({_VECTOR}) VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-def head(db: sqlite3.Connection, space: str) -> int:
+def head(db: Connection, space: str) -> int:
     """The last journal number of a space; where it has none, that up to which it was forgotten, else 0."""
     row = db.execute("SELECT max(number) FROM journal WHERE space = ?", (space,)).fetchone()
     return int(row[0] or forgotten(db, space).journal)
 
 
 def documents(
-    db: sqlite3.Connection, space: str, column: str, values: Collection[str], more: str = ""
+    db: Connection, space: str, column: str, values: Collection[str], more: str = ""
 ) -> list[MemoryRecord]:
     """Documents of a space whose `column` is one of `values`; `more` is a further condition."""
     return [loads(text) for text in _texts(db, space, column, values, more)]
 
 
-def _texts(
-    db: sqlite3.Connection, space: str, column: str, values: Collection[str], more: str = ""
-) -> Iterator[str]:
+def _texts(db: Connection, space: str, column: str, values: Collection[str], more: str = "") -> Iterator[str]:
     # Without statistics SQLite takes a space to be small and would read all of it; the + forbids that.
     owned = "+space" if column == "id" else "space"
     query = f"SELECT document FROM memories WHERE {owned} = ? AND {column}"
@@ -289,7 +285,7 @@ def _texts(
 
 
 def _page(
-    db: sqlite3.Connection, space: str, statuses: Collection[Status], after: int, limit: int
+    db: Connection, space: str, statuses: Collection[Status], after: int, limit: int
 ) -> list[MemoryRecord]:
     """Each status has its own order in the index; they are merged."""
     values = [value for status in statuses for value in (space, status, after, limit)]
@@ -316,19 +312,14 @@ def _entry(
     )
 
 
-def _stored(db: sqlite3.Connection, space: str, statuses: Sequence[Status]) -> Iterator[str]:
+def _stored(db: Connection, space: str, statuses: Sequence[Status]) -> Iterator[str]:
     """The documents of these statuses as they are."""
     query = "SELECT document FROM memories WHERE space = ? AND status"
     return (row[0] for row in where_in(db, query, statuses, space))
 
 
 def _blocks(
-    db: sqlite3.Connection,
-    space: str,
-    places: Mapping[str, tuple[str, int]],
-    model: str | None,
-    *,
-    everything: bool,
+    db: Connection, space: str, places: Mapping[str, tuple[str, int]], model: str | None, *, everything: bool
 ) -> list[Block]:
     """The vectors of one model among those of `places`."""
     if model is None or not places:

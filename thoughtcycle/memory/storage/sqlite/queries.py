@@ -1,8 +1,8 @@
 """Queries that several repositories in SQLite make."""
 
-import sqlite3
 from collections.abc import Collection, Iterator
 from datetime import datetime
+from sqlite3 import Connection
 from typing import Any
 
 from thoughtcycle.memory.storage.epochs import Forgotten, hashed
@@ -11,7 +11,7 @@ _CHUNK = 500
 
 
 def where_in(
-    db: sqlite3.Connection, query: str, values: Collection[str], *given: str, more: str = ""
+    db: Connection, query: str, values: Collection[str], *given: str, more: str = ""
 ) -> Iterator[Any]:
     """Rows for which the column that ends `query` is one of `values`; SQLite allows only so many at once.
 
@@ -28,7 +28,7 @@ def marks(values: Collection[str]) -> str:
     return ", ".join("?" * len(values))
 
 
-def forgotten(db: sqlite3.Connection, user: str) -> Forgotten:
+def forgotten(db: Connection, user: str) -> Forgotten:
     """What is left of the user, if they were forgotten."""
     query = "SELECT epoch, journal, cycles, at FROM forgotten WHERE user = ?"
     if (row := db.execute(query, (hashed(user),)).fetchone()) is None:

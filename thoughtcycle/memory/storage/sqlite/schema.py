@@ -1,7 +1,7 @@
 """The tables in SQLite: numbered migrations, which are only ever appended to."""
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from sqlite3 import Connection
 
 from thoughtcycle.errors import StorageUnusable
 from thoughtcycle.memory.storage.former_documents import divided, settings_of
@@ -224,7 +224,7 @@ MIGRATIONS: Sequence[str] = (
 )
 
 
-def _divide_sheets(connection: sqlite3.Connection) -> None:
+def _divide_sheets(connection: Connection) -> None:
     """Brings what was one document, or a document and its annex, into rows."""
     query = "SELECT * FROM sheets LEFT JOIN sheet_annexes USING (user, kind, id)"
     for user, kind, id, revision, updated, document, annex in connection.execute(query):
@@ -248,7 +248,7 @@ def _divide_sheets(connection: sqlite3.Connection) -> None:
     connection.execute("DROP TABLE sheets")
 
 
-CONVERSIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {13: _divide_sheets}
+CONVERSIONS: Mapping[int, Callable[[Connection], None]] = {13: _divide_sheets}
 """What of a migration no statement says; done behind those."""
 
 
@@ -256,7 +256,7 @@ CHECKPOINT_TABLES = {"checkpoints", "writes"}
 """What the checkpointer, which shares the file, may have made before us."""
 
 
-def migrate(connection: sqlite3.Connection, place: str) -> None:
+def migrate(connection: Connection, place: str) -> None:
     """Brings the tables up to date, in one transaction, whoever comes first.
 
     Raises StorageUnusable('schema_newer') when a newer program wrote the file, and 'storage_foreign' when
@@ -279,7 +279,7 @@ def migrate(connection: sqlite3.Connection, place: str) -> None:
             connection.execute("ROLLBACK")
 
 
-def check_version(connection: sqlite3.Connection, place: str) -> int:
+def check_version(connection: Connection, place: str) -> int:
     """The schema number of the file, 0 for a new one; writes nothing. Raises as `migrate` does."""
     known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_versions'").fetchone()
     if not known:

@@ -1,8 +1,8 @@
 """Cycles in SQLite."""
 
-import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from sqlite3 import Connection
 
 from thoughtcycle.memory.model import Conversation, Cycle, MessageVector
 from thoughtcycle.memory.storage.base.transcript import Amended, Begun, CycleFeed, Transcript
@@ -15,15 +15,13 @@ _LAST = "SELECT max(number) FROM cycles WHERE user = ? AND number IS NOT NULL"
 
 
 class SqliteTranscript(Transcript, Repository):
-    """Cycles in SQLite."""
-
     @writing
-    def add_cycle(self, db: sqlite3.Connection, cycle: Cycle) -> Cycle:
+    def add_cycle(self, db: Connection, cycle: Cycle) -> Cycle:
         self._database.check_epoch(db, cycle.user)
         return _add(db, cycle)
 
     @writing
-    def append_cycle(self, db: sqlite3.Connection, cycle: Cycle) -> Cycle:
+    def append_cycle(self, db: Connection, cycle: Cycle) -> Cycle:
         self._database.check_epoch(db, cycle.user)
         if (known := _cycle(db, cycle.user, cycle.id)) is not None:
             return known
@@ -33,17 +31,12 @@ class SqliteTranscript(Transcript, Repository):
         return added
 
     @reading
-    def cycle(self, db: sqlite3.Connection, user: str, id: str) -> Cycle | None:
+    def cycle(self, db: Connection, user: str, id: str) -> Cycle | None:
         return _cycle(db, user, id)
 
     @writing
     def begin(
-        self,
-        db: sqlite3.Connection,
-        user: str,
-        chat: str,
-        at: datetime,
-        cycle: Callable[[Conversation], Cycle],
+        self, db: Connection, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]
     ) -> Begun:
         self._database.begin_epoch(db, user, at)
         known = claimed(db, chat, user, at)
@@ -53,7 +46,7 @@ class SqliteTranscript(Transcript, Repository):
         return Begun(known, _add(db, cycle(known)), tuple(left))
 
     @reading
-    def path(self, db: sqlite3.Connection, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:
+    def path(self, db: Connection, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:
         walk = Walk(chat, tip, limit)
         while walk.next is not None:
             walk.add(_cycle(db, user, walk.next))
@@ -62,7 +55,7 @@ class SqliteTranscript(Transcript, Repository):
     @writing
     def amend_cycle(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         user: str,
         id: str,
         change: Callable[[Cycle], Cycle],
@@ -94,7 +87,7 @@ class SqliteTranscript(Transcript, Repository):
     @reading
     def open_cycles(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         *,
         user: str | None = None,
         chat: str | None = None,
@@ -104,12 +97,12 @@ class SqliteTranscript(Transcript, Repository):
         return _open(db, {"user = ?": user, "chat = ?": chat, "heartbeat < ?": heartbeat})
 
     @reading
-    def links(self, db: sqlite3.Connection, user: str, chats: Collection[str]) -> dict[str, str | None]:
+    def links(self, db: Connection, user: str, chats: Collection[str]) -> dict[str, str | None]:
         query = "SELECT id, parent, chat FROM cycles WHERE user = ? AND chat"
         return links_of(where_in(db, query, chats, user))
 
     @reading
-    def cycle_feed(self, db: sqlite3.Connection, user: str, after: int, *, model: str | None) -> CycleFeed:
+    def cycle_feed(self, db: Connection, user: str, after: int, *, model: str | None) -> CycleFeed:
         """Numbers are taken and written in one transaction."""
         number = last(db, user)
         if 0 < after <= forgotten(db, user).cycles:
@@ -130,9 +123,7 @@ class SqliteTranscript(Transcript, Repository):
         return CycleFeed(number, cycles, tips, tuple(found))
 
     @writing
-    def keep_message_vectors(
-        self, db: sqlite3.Connection, user: str, vectors: Sequence[MessageVector]
-    ) -> None:
+    def keep_message_vectors(self, db: Connection, user: str, vectors: Sequence[MessageVector]) -> None:
         db.executemany(
             "INSERT OR REPLACE INTO message_vectors (cycle, model, digest, data) "
             "SELECT id, ?, ?, ? FROM cycles WHERE id = ? AND user = ?",
@@ -140,23 +131,23 @@ class SqliteTranscript(Transcript, Repository):
         )
 
     @reading
-    def cycles(self, db: sqlite3.Connection, user: str, ids: Sequence[str]) -> list[Cycle]:
+    def cycles(self, db: Connection, user: str, ids: Sequence[str]) -> list[Cycle]:
         rows = where_in(db, "SELECT id, document FROM cycles WHERE +user = ? AND id", ids, user)
         found = {id: Cycle.model_validate_json(text) for id, text in rows}
         return [found[id] for id in dict.fromkeys(ids) if id in found]
 
     @writing
-    def drop_message_vectors(self, db: sqlite3.Connection, user: str, *, keep: str) -> None:
+    def drop_message_vectors(self, db: Connection, user: str, *, keep: str) -> None:
         mine = "SELECT id FROM cycles WHERE user = ?"
         db.execute(f"DELETE FROM message_vectors WHERE model != ? AND cycle IN ({mine})", (keep, user))
 
 
-def _cycle(db: sqlite3.Connection, user: str, id: str) -> Cycle | None:
+def _cycle(db: Connection, user: str, id: str) -> Cycle | None:
     row = db.execute("SELECT document FROM cycles WHERE id = ? AND user = ?", (id, user)).fetchone()
     return None if row is None else Cycle.model_validate_json(row[0])
 
 
-def _open(db: sqlite3.Connection, conditions: Mapping[str, str | float | None]) -> list[Cycle]:
+def _open(db: Connection, conditions: Mapping[str, str | float | None]) -> list[Cycle]:
     """Open cycles that fit the conditions whose value is not None."""
     asked = {condition: value for condition, value in conditions.items() if value is not None}
     where = " AND ".join(("open = 1", *asked))
@@ -164,7 +155,7 @@ def _open(db: sqlite3.Connection, conditions: Mapping[str, str | float | None]) 
     return [Cycle.model_validate_json(row[0]) for row in rows]
 
 
-def _add(db: sqlite3.Connection, cycle: Cycle) -> Cycle:
+def _add(db: Connection, cycle: Cycle) -> Cycle:
     if (known := _cycle(db, cycle.user, cycle.id)) is not None:
         return known
     db.execute(
@@ -175,7 +166,7 @@ def _add(db: sqlite3.Connection, cycle: Cycle) -> Cycle:
     return cycle
 
 
-def _make_tip(db: sqlite3.Connection, cycle: Cycle) -> None:
+def _make_tip(db: Connection, cycle: Cycle) -> None:
     db.execute(
         "UPDATE conversations SET tip = ?, updated = ? WHERE id = ? AND user = ?",
         (cycle.id, cycle.heartbeat.isoformat(), cycle.chat, cycle.user),
@@ -187,11 +178,11 @@ def _state(cycle: Cycle) -> tuple[bool, float, str, float | None]:
     return not cycle.closed, cycle.heartbeat.timestamp(), cycle.model_dump_json(), pending
 
 
-def _number(db: sqlite3.Connection, cycle: Cycle) -> int | None:
+def _number(db: Connection, cycle: Cycle) -> int | None:
     """The next number of the user's closed cycles; None while the cycle is open."""
     return last(db, cycle.user) + 1 if cycle.closed else None
 
 
-def last(db: sqlite3.Connection, user: str) -> int:
+def last(db: Connection, user: str) -> int:
     """The last number of the user's closed cycles; without any, that up to which all is forgotten."""
     return int(db.execute(_LAST, (user,)).fetchone()[0] or forgotten(db, user).cycles)

@@ -1,9 +1,9 @@
 """Users in SQLite."""
 
 import json
-import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from sqlite3 import Connection
 
 from thoughtcycle.memory.storage.base.users import Census, Pulse, Users
 from thoughtcycle.memory.storage.epochs import hashed
@@ -47,10 +47,8 @@ _DOCUMENTS = {"document", "before"}
 
 
 class SqliteUsers(Users, Repository):
-    """Users in SQLite."""
-
     @reading
-    def listing(self, db: sqlite3.Connection) -> list[str]:
+    def listing(self, db: Connection) -> list[str]:
         parts: tuple[str, ...] = (
             "space FROM memories",
             "space FROM vectors",
@@ -68,7 +66,7 @@ class SqliteUsers(Users, Repository):
         return sorted(row[0] for row in rows)
 
     @reading
-    def census(self, db: sqlite3.Connection, user: str) -> Census:
+    def census(self, db: Connection, user: str) -> Census:
 
         def count(query: str) -> int:
             return int(db.execute(query, (user,)).fetchone()[0] or 0)
@@ -93,15 +91,15 @@ class SqliteUsers(Users, Repository):
         )
 
     @reading
-    def epoch(self, db: sqlite3.Connection, user: str) -> int:
+    def epoch(self, db: Connection, user: str) -> int:
         return forgotten(db, user).epoch
 
     @reading
-    def forgotten(self, db: sqlite3.Connection, user: str) -> datetime | None:
+    def forgotten(self, db: Connection, user: str) -> datetime | None:
         return forgotten(db, user).at
 
     @reading
-    def pulse(self, db: sqlite3.Connection, user: str) -> Pulse:
+    def pulse(self, db: Connection, user: str) -> Pulse:
         query = "SELECT number, at, memory FROM journal WHERE space = ? ORDER BY number DESC LIMIT 1"
         rows = db.execute(query, (user,)).fetchall()
         last = tuple((number, datetime.fromisoformat(at), memory) for number, at, memory in rows)
@@ -113,7 +111,7 @@ class SqliteUsers(Users, Repository):
         return counts
 
     @writing
-    def _delete(self, db: sqlite3.Connection, user: str, at: datetime) -> Mapping[str, int]:
+    def _delete(self, db: Connection, user: str, at: datetime) -> Mapping[str, int]:
         last = {
             "journal": "SELECT max(number) FROM journal WHERE space = ?",
             "cycles": "SELECT max(number) FROM cycles WHERE user = ?",
@@ -135,7 +133,7 @@ class SqliteUsers(Users, Repository):
         return {table: count for table, count in counts.items() if count}
 
     @reading
-    def traces(self, db: sqlite3.Connection, user: str, ids: Collection[str]) -> Mapping[str, int]:
+    def traces(self, db: Connection, user: str, ids: Collection[str]) -> Mapping[str, int]:
         wanted = frozenset(ids)
         names = [f'"{name}":{text}' for name in ("user", "space", "memoriesId") for text in _quoted(user)]
 
@@ -160,7 +158,7 @@ class SqliteUsers(Users, Repository):
     @reading
     def strangers(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         user: str,
         *,
         chats: Sequence[str],
@@ -181,7 +179,7 @@ class SqliteUsers(Users, Repository):
         )
 
 
-def _of_cycles(db: sqlite3.Connection, user: str) -> int:
+def _of_cycles(db: Connection, user: str) -> int:
     query = "DELETE FROM message_vectors WHERE cycle IN (SELECT id FROM cycles WHERE user = ?)"
     return db.execute(query, (user,)).rowcount
 
