@@ -82,7 +82,7 @@ class ChannelConformance:
             lambda: storage.channels.put_link(link("ana")),
             lambda: storage.channels.put_code("ana", "a" * 64, now=START, until=LATER),
         ):
-            storage.database.epochs._known["ana"] = 0  # type: ignore[attr-defined]
+            storage.database.epochs._epochs["ana"] = 0  # type: ignore[attr-defined]
             with refused(NotAllowed, "user_forgotten"):
                 await work()
         assert await storage.channels.links("ana") == []

@@ -166,11 +166,11 @@ class DocumentConformance:
         await storage.documents.put("ana", CHAT, "{}", before=0, at=START, entries={"old": ["{}"]})
         await storage.documents.put("bia", PROFILE, "{}", before=0, at=START)
         assert "ana" in await storage.users.listing()
-        storage_of_before = storage.database.epochs._known.copy()  # type: ignore[attr-defined]
+        storage_of_before = storage.database.epochs._epochs.copy()  # type: ignore[attr-defined]
         counts = await storage.users.forget("ana", START)
         assert counts["documents"] == 2
         assert await storage.users.traces("ana", ["chat"]) == {}
-        storage.database.epochs._known.update(storage_of_before)  # type: ignore[attr-defined]
+        storage.database.epochs._epochs.update(storage_of_before)  # type: ignore[attr-defined]
         with pytest.raises(NotAllowed) as refused:
             await storage.documents.put("ana", PROFILE, "late", before=0, at=START)
         assert refused.value.code == "user_forgotten"

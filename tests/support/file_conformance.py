@@ -56,7 +56,7 @@ class FileConformance:
         assert (await storage.users.forget("ana", START))["files"] == 1
         assert (await storage.users.traces("ana", []), await storage.files.get("ana", SHA)) == ({}, None)
         assert await storage.files.get("bia", SHA) == b"x"
-        storage.database.epochs._known["ana"] = 0  # type: ignore[attr-defined]
+        storage.database.epochs._epochs["ana"] = 0  # type: ignore[attr-defined]
         with refused(NotAllowed, "user_forgotten"):
             await storage.files.put("ana", SHA, b"x")
         assert dict(await storage.files.listing("ana")) == {}

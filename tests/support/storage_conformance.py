@@ -385,9 +385,9 @@ class StorageConformance:
         begun = await storage.transcript.begin("ana", "chat", START, after)
         assert begun.cycle is not None and begun.cycle.parent == begun.conversation.tip == "c1"
         again = await storage.transcript.begin("ana", "chat", START, after)
-        assert (again.cycle, [left.id for left in again.left]) == (begun.cycle, ["c2"])
+        assert (again.cycle, [left.id for left in again.interrupted]) == (begun.cycle, ["c2"])
         other = await storage.transcript.begin("bia", "chat", START, after)
-        assert (other.conversation.user, other.cycle, other.left) == ("ana", None, ())
+        assert (other.conversation.user, other.cycle, other.interrupted) == ("ana", None, ())
 
     async def test_the_way_back_leaves_out_what_is_open_or_elsewhere(self, storage: Storage) -> None:
         for chat in ("chat", "other"):

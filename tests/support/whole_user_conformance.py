@@ -108,7 +108,7 @@ class WholeUserConformance:
             assert (await storage.chats.owner("chat") is not None) is known
             assert await storage.transcript.cycle("ana", "c1") is None
             begun = await storage.transcript.begin("ana", "chat", now, make(f"c{2 + known}"))
-            assert begun.cycle is not None and len(begun.left) == known
+            assert begun.cycle is not None and len(begun.interrupted) == known
         assert (
             await storage.transcript.begin("bia", "other", START, lambda chat: cycle("b", "bia", "other"))
         ).cycle

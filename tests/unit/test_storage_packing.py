@@ -6,8 +6,16 @@ import pytest
 
 from support.memories import record
 from thoughtcycle.memory.storage.mongo.serialization import memory_document, memory_record
-from thoughtcycle.memory.storage.packing import is_packed, packed, stored, unpacked
-from thoughtcycle.memory.storage.serialization import content_of, dumps, loads, to_document
+from thoughtcycle.memory.storage.serialization import (
+    content_of,
+    dumps,
+    is_packed,
+    loads,
+    packed,
+    stored,
+    to_document,
+    unpacked,
+)
 
 LONG = "Casou em maio, em Natal. " * 40
 

@@ -32,10 +32,10 @@ class BoundedInMemorySaver(InMemorySaver):
     def _prune(self, thread: str, head: str) -> None:
         held = self.storage[thread]
         rows = [
-            Row(namespace, id, parent, told.get("source"), told.get("step"))
+            Row(namespace, id, parent, metadata.get("source"), metadata.get("step"))
             for namespace, checkpoints in held.items()
-            for id, (_, about, parent) in checkpoints.items()
-            for told in [self.serde.loads_typed(about)]
+            for id, (_, stored, parent) in checkpoints.items()
+            for metadata in [self.serde.loads_typed(stored)]
         ]
         gone = expired(rows, head, self._keep_turns)
         for namespace, id in gone:

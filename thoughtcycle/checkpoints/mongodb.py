@@ -70,7 +70,7 @@ class MongoSaver(MongoDBSaver):
         self.place = place
         self.keep_turns = checked_keep_turns(keep_turns)
         self.masks: MaskOf | None = None
-        """Asked, by the async methods, for what hidden memories take out of a state that is read."""
+        """Gives the words to take out of a state that an async method reads: those of hidden memories."""
         self.late = LateRedaction()
         with translated(place):
             super().__init__(client, db_name, serde=serde)
@@ -82,10 +82,8 @@ class MongoSaver(MongoDBSaver):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, else the thread's newest; None when there is none."""
         place = config.get("configurable", {})
-        query = {
-            "thread_id": _text(place["thread_id"]),
-            "checkpoint_ns": _text(place.get("checkpoint_ns", "")),
-        }
+        thread, namespace = _text(place["thread_id"]), _text(place.get("checkpoint_ns", ""))
+        query = {"thread_id": thread, "checkpoint_ns": namespace}
         if id := get_checkpoint_id(config):
             query["checkpoint_id"] = _text(id)
         with translated(self.place):
@@ -116,7 +114,8 @@ class MongoSaver(MongoDBSaver):
             for found in self.checkpoint_collection.find(query, sort=[("checkpoint_id", -1)]):
                 if left == 0:
                     return
-                if filter and not _matches(loads_metadata(self.serde, found["metadata"]), filter):
+                about = loads_metadata(self.serde, found["metadata"]) if filter else {}
+                if any(about.get(name) != value for name, value in (filter or {}).items()):
                     continue
                 left = None if left is None else left - 1
                 yield self._tuple(found)
@@ -130,21 +129,16 @@ class MongoSaver(MongoDBSaver):
     ) -> RunnableConfig:
         """Stores a checkpoint and, where a turn begins, deletes what lies too far behind."""
         place = config.get("configurable", {})
-        key = {
-            "thread_id": _text(place["thread_id"]),
-            "checkpoint_ns": _text(place["checkpoint_ns"]),
-            "checkpoint_id": _text(checkpoint["id"]),
-        }
+        ids = (place["thread_id"], place["checkpoint_ns"], checkpoint["id"])
+        key = dict(zip(_KEY, map(_text, ids), strict=True))
         type_, data = self.serde.dumps_typed(checkpoint)
-        told: Mapping[str, Any] = get_checkpoint_metadata(config, metadata)
+        about: Mapping[str, Any] = get_checkpoint_metadata(config, metadata)
         fields = {
             "parent_checkpoint_id": place.get("checkpoint_id"),
             "type": type_,
             "checkpoint": data,
-            "metadata": dumps_metadata(self.serde, told),
-            "run_id": told.get("run_id"),
-            "source": told.get("source"),
-            "step": told.get("step"),
+            "metadata": dumps_metadata(self.serde, about),
+            **{name: about.get(name) for name in ("run_id", "source", "step")},
             # the writes tell it too, but not in a thread that was pruned or saved on exit only
             "owner": self.late.owner(key["thread_id"], checkpoint["channel_values"]),
         }
@@ -205,8 +199,8 @@ class MongoSaver(MongoDBSaver):
         type_, data = self.serde.dumps_typed(user)
         query, shown = {"channel": "user_id", "type": type_}, {"thread_id": 1, "value": 1}
         with translated(self.place):
-            told = self.writes_collection.find(query, shown)
-            threads = {one["thread_id"] for one in told if one["value"] == data}
+            writes = self.writes_collection.find(query, shown)
+            threads = {one["thread_id"] for one in writes if one["value"] == data}
             states = self.checkpoint_collection.find({"owner": _text(user)}, {"thread_id": 1})
             return sorted(threads | {one["thread_id"] for one in states})
 
@@ -221,15 +215,11 @@ class MongoSaver(MongoDBSaver):
             for found in self.checkpoint_collection.find(query):
                 known = self.serde.loads_typed((found["type"], found["checkpoint"]))
                 if (state := redacted_checkpoint(known, mask)) is not known:
-                    count += _replaced(
-                        self.checkpoint_collection, found, "checkpoint", self.serde.dumps_typed(state)
-                    )
+                    count += self._replace(self.checkpoint_collection, found, "checkpoint", state)
             for found in self.writes_collection.find(query):
                 value = self.serde.loads_typed((found["type"], found["value"]))
                 if (changed := redacted(value, mask, found["channel"])) != value:
-                    count += _replaced(
-                        self.writes_collection, found, "value", self.serde.dumps_typed(changed)
-                    )
+                    count += self._replace(self.writes_collection, found, "value", changed)
         return count
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -261,7 +251,7 @@ class MongoSaver(MongoDBSaver):
         place = config.get("configurable", {})
         self.late.note_checkpoint(place["thread_id"], place["checkpoint_ns"], checkpoint["id"])
         stored = await super().aput(config, checkpoint, metadata, new_versions)
-        if metadata.get("source") != "input":  # the turn's first step follows, and is looked at
+        if metadata.get("source") != "input":  # the turn's first step follows, and is checked
             await self.late.redact_late(self, place["thread_id"], checkpoint["channel_values"])
         return stored
 
@@ -309,6 +299,12 @@ class MongoSaver(MongoDBSaver):
             ],
         )
 
+    def _replace(self, collection: Collection[Document], found: Document, name: str, value: object) -> bool:
+        """Writes another value in place of the one found, if its document is still there."""
+        type_, data = self.serde.dumps_typed(value)
+        change = {"$set": {"type": type_, name: data}}
+        return bool(collection.update_one({"_id": found["_id"]}, change).matched_count)
+
     def _rows(self, thread: str) -> Iterator[Row]:
         names = ("checkpoint_ns", "checkpoint_id", "parent_checkpoint_id", "source", "step")
         shown = {"_id": 0, **dict.fromkeys(names, 1)}
@@ -331,18 +327,8 @@ def _text(id: object) -> str:
     return id
 
 
-def _matches(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return all(metadata.get(name) == value for name, value in wanted.items())
-
-
-def _replaced(collection: Collection[Document], found: Document, name: str, typed: tuple[str, bytes]) -> bool:
-    """Writes another value in place of the one found, if its document is still there."""
-    change = {"$set": {"type": typed[0], name: typed[1]}}
-    return bool(collection.update_one({"_id": found["_id"]}, change).matched_count)
-
-
 def _copy(collection: Collection[Document], source: str, target: str, key: tuple[str, ...]) -> None:
-    """Repeating it after a failure completes it."""
+    """Copies a thread's documents; repeating it after a failure completes it."""
     batch: list[ReplaceOne[Document]] = []
     for found in collection.find({"thread_id": source}, {"_id": 0}):
         copied = {**found, "thread_id": target}
@@ -358,13 +344,11 @@ def _copy(collection: Collection[Document], source: str, target: str, key: tuple
 async def open_mongo(url: str, shown: str, keep_turns: int) -> AsyncIterator[MongoSaver]:
     """The saver for a MongoDB URL; its client is made and closed off the event loop."""
     with translated(shown):
-        client: MongoClient[Document] = await asyncio.to_thread(_client, url)
+        client: MongoClient[Document] = await asyncio.to_thread(
+            MongoClient, url, driver=DRIVER_METADATA, **mongo_time_outs(url)
+        )
     try:
         name = client.get_default_database(MONGO_DATABASE).name
         yield await asyncio.to_thread(MongoSaver, client, name, place=shown, keep_turns=keep_turns)
     finally:
         await asyncio.to_thread(client.close)
-
-
-def _client(url: str) -> MongoClient[Document]:
-    return MongoClient(url, driver=DRIVER_METADATA, **mongo_time_outs(url))

@@ -44,7 +44,7 @@ _ADD_COLUMN = """
 ALTER TABLE checkpoints ADD COLUMN {column}
     GENERATED ALWAYS AS (json_extract(CAST(metadata AS TEXT), '$.{column}')) VIRTUAL
 """
-# Whose a state is. The writes tell it too, but not in a thread that was pruned or saved on exit only.
+# The user of a state. The writes name it too, but not in a thread that was pruned or saved on exit only.
 _ADD_OWNER = "ALTER TABLE checkpoints ADD COLUMN owner TEXT"
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS checkpoints_by_owner ON checkpoints (owner) WHERE owner IS NOT NULL",
@@ -83,7 +83,7 @@ UNION SELECT thread_id FROM checkpoints WHERE owner = ?
 """
 _STORED = "SELECT type, checkpoint, rowid FROM checkpoints WHERE thread_id = ?"
 _STORED_WRITES = "SELECT type, value, channel, rowid FROM writes WHERE thread_id = ?"
-# What a run has replaced meanwhile stays.
+# A value that a run has replaced meanwhile stays.
 _REDACT = "UPDATE checkpoints SET type = ?, checkpoint = ? WHERE rowid = ? AND checkpoint = ?"
 _REDACT_WRITE = "UPDATE writes SET type = ?, value = ? WHERE rowid = ? AND value = ?"
 _OF_RUN = "(SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE run_id = ?)"
@@ -114,11 +114,11 @@ class SqliteSaver(AsyncSqliteSaver):
         self.place = place
         self.keep_turns = checked_keep_turns(keep_turns)
         self.masks: MaskOf | None = None
-        """Asked for what hidden memories take out of a state that is read."""
+        """Gives the words to take out of a state that is read: those of hidden memories."""
         self.late = LateRedaction()
         self._ready = False
         self._patience: int | None = None
-        """Milliseconds to wait for the file, kept here while it is waited for less long."""
+        """The normal busy time-out in milliseconds, while a shorter one is set."""
 
     async def setup(self) -> None:
         """Creates tables, columns and indexes where they are missing; called by every method."""
@@ -180,28 +180,20 @@ class SqliteSaver(AsyncSqliteSaver):
         place = config.get("configurable", {})
         thread, namespace = str(place["thread_id"]), place["checkpoint_ns"]
         self.late.note_checkpoint(thread, namespace, checkpoint["id"])
-        type_, data = self.serde.dumps_typed(checkpoint)
-        told = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False)
-        row = (
-            thread,
-            namespace,
-            checkpoint["id"],
-            place.get("checkpoint_id"),
-            type_,
-            data,
-            told.encode("utf-8", "ignore"),
-            self.late.owner(thread, checkpoint["channel_values"]),
-        )
+        about = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False)
+        key = (thread, namespace, checkpoint["id"], place.get("checkpoint_id"))
+        owner = self.late.owner(thread, checkpoint["channel_values"])
+        row = (*key, *self.serde.dumps_typed(checkpoint), about.encode("utf-8", "ignore"), owner)
         await self._write(_PUT, [row])
         if may_begin_turn(namespace, metadata, new_versions):
             async with self.lock:
                 with translated(self.place):
                     rows = await self._rows(thread)
                     await self._delete(thread, expired(rows, checkpoint["id"], self.keep_turns))
-        if metadata.get("source") != "input":  # the turn's first step follows, and is looked at
+        if metadata.get("source") != "input":  # the turn's first step follows, and is checked
             await self.late.redact_late(self, thread, checkpoint["channel_values"])
-        key = {"thread_id": place["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}
-        return {"configurable": key}
+        ids = {"checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}
+        return {"configurable": {"thread_id": place["thread_id"], **ids}}
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -211,15 +203,9 @@ class SqliteSaver(AsyncSqliteSaver):
         place = config.get("configurable", {})
         key = (str(place["thread_id"]), str(place["checkpoint_ns"]), str(place["checkpoint_id"]))
         what = "REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE"
+        task = (*key, task_id, task_path)
         rows = [
-            (
-                *key,
-                task_id,
-                task_path,
-                WRITES_IDX_MAP.get(channel, number),
-                channel,
-                *self.serde.dumps_typed(value),
-            )
+            (*task, WRITES_IDX_MAP.get(channel, number), channel, *self.serde.dumps_typed(value))
             for number, (channel, value) in enumerate(writes)
         ]
         await self._write(_PUT_WRITE.format(what=what), rows)
@@ -278,8 +264,8 @@ class SqliteSaver(AsyncSqliteSaver):
         """
         await self.setup()
         stored = await self._fetch(_STORED, (str(thread_id),))
-        told = await self._fetch(_STORED_WRITES, (str(thread_id),))
-        states, writes = await asyncio.to_thread(self._without, stored, told, mask)
+        written = await self._fetch(_STORED_WRITES, (str(thread_id),))
+        states, writes = await asyncio.to_thread(self._redacted, stored, written, mask)
         for sql, rows in ((_REDACT, states), (_REDACT_WRITE, writes)):
             if rows:
                 await self._write(sql, rows)
@@ -297,14 +283,16 @@ class SqliteSaver(AsyncSqliteSaver):
         """`aprune` for a thread without the event loop."""
         self._wait(self.aprune(thread_ids, strategy=strategy))
 
-    def _without(self, stored: Sequence[Any], told: Sequence[Any], mask: Mask) -> tuple[list[Any], list[Any]]:
+    def _redacted(
+        self, stored: Sequence[Any], written: Sequence[Any], mask: Mask
+    ) -> tuple[list[Any], list[Any]]:
         """The parameters that rewrite the rows with words of `mask`."""
         states, writes = [], []
         for type_, data, *place in stored:
             known = self.serde.loads_typed((type_, data))
             if (changed := redacted_checkpoint(known, mask)) is not known:
                 states.append((*self.serde.dumps_typed(changed), *place, data))
-        for type_, data, channel, *place in told:
+        for type_, data, channel, *place in written:
             known = self.serde.loads_typed((type_, data))
             if (changed := redacted(known, mask, channel)) != known:
                 writes.append((*self.serde.dumps_typed(changed), *place, data))
@@ -346,7 +334,7 @@ class SqliteSaver(AsyncSqliteSaver):
                 self._patience = None
 
     async def _hurry(self) -> None:
-        """A file that was not free in time: what follows in the same turn does not wait as long each time."""
+        """Shortens the wait after a file was not free in time, for later writes of the same turn."""
         ((patience,),) = await self.conn.execute_fetchall("PRAGMA busy_timeout")
         await self.conn.execute(f"PRAGMA busy_timeout = {min(patience, HASTY_MILLISECONDS)}")
         self._patience = patience

@@ -1,4 +1,4 @@
-"""The one place where a database driver's errors become errors that a person can read."""
+"""Translates the errors of database drivers and of the disk into StorageFailed."""
 
 import errno
 import sqlite3
@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
 from thoughtcycle.errors import (
     StorageCorrupt,
@@ -16,9 +15,6 @@ from thoughtcycle.errors import (
     StorageUnavailable,
     StorageUnusable,
 )
-
-if TYPE_CHECKING:
-    from pymongo.errors import PyMongoError
 
 Failure = Callable[..., StorageFailed]
 """Makes the error of a failure, given the `place`."""
@@ -54,17 +50,15 @@ _MONGO: dict[int, Failure] = {
 }
 
 
-def sqlite_failure(error: sqlite3.Error) -> Failure | None:
+def _failure(error: Exception) -> Failure | None:
     """The failure that `error` is; None when it is a mistake in our own use of the database.
 
     The low byte of SQLite's extended result code is the primary one (sqlite.org/rescode.html).
     """
-    number = getattr(error, "sqlite_errorcode", None)
-    return None if number is None else _SQLITE.get(number & 0xFF)
-
-
-def mongo_failure(error: "PyMongoError") -> Failure | None:
-    """The failure that `error` is; None when it is a mistake in our own use of the database."""
+    if isinstance(error, sqlite3.Error):
+        return _SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+    if isinstance(error, OSError):
+        return _SYSTEM.get(error.errno or 0, StorageUnavailable)
     from pymongo import errors as mongo
 
     if isinstance(error, (mongo.ConnectionFailure, mongo.ConfigurationError)):
@@ -77,10 +71,10 @@ def mongo_failure(error: "PyMongoError") -> Failure | None:
     return None
 
 
-def _mongo_errors() -> "tuple[type[PyMongoError], ...]":
-    """What the driver raises; nothing where it was never imported, which takes a fifth of a second."""
-    loaded = sys.modules.get("pymongo.errors")
-    return () if loaded is None else (loaded.PyMongoError,)
+def _driver_errors() -> tuple[type[Exception], ...]:
+    """MongoDB's only where its driver is loaded: importing it takes a fifth of a second."""
+    mongo = sys.modules.get("pymongo.errors")
+    return (sqlite3.Error, OSError) if mongo is None else (sqlite3.Error, OSError, mongo.PyMongoError)
 
 
 @contextmanager
@@ -92,14 +86,7 @@ def translated(place: str) -> Iterator[None]:
     """
     try:
         yield
-    except sqlite3.Error as error:
-        if (failure := sqlite_failure(error)) is None:
+    except _driver_errors() as error:
+        if (failure := _failure(error)) is None:
             raise
-        raise failure(place=place) from error
-    except _mongo_errors() as error:
-        if (failure := mongo_failure(error)) is None:
-            raise
-        raise failure(place=place) from error
-    except OSError as error:
-        failure = _SYSTEM.get(error.errno or 0, StorageUnavailable)
         raise failure(place=place) from error

@@ -1,7 +1,4 @@
-"""Documents as they were stored before conversations had entries, brought into the form of today (pure).
-
-Read by migrations only; nothing in here follows when a record changes later.
-"""
+"""Converts documents from before conversations had entries (pure); used by migrations only, never changed."""
 
 import json
 from typing import Any
@@ -11,10 +8,7 @@ _SETTINGS = ("smart_context", "language", "time_zone")
 
 
 def divided(document: Any, annex: Any) -> tuple[Any, dict[str, Any]]:
-    """The document of a conversation and its entries.
-
-    What cannot be read is left as it is, for doctor to tell.
-    """
+    """A conversation's document and entries; an unreadable document stays as it is, for doctor to report."""
     try:
         fields = json.loads(document)
         parts = {part: fields.pop(part) for part in _PARTS if part in fields}
@@ -34,14 +28,14 @@ def divided(document: Any, annex: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _text(value: Any) -> str:
-    """JSON in which words can be looked for; UnicodeEncodeError for what is no Unicode."""
+    """JSON with readable words; raises UnicodeEncodeError for text that is no Unicode."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     text.encode()
     return text
 
 
 def settings_of(document: Any) -> dict[str, Any]:
-    """The columns of settings; collection counts as paused where it cannot be read whether it is."""
+    """The columns of settings; where `paused` cannot be read, collection is paused."""
     try:
         found = json.loads(document)
     except (ValueError, TypeError):
@@ -49,5 +43,5 @@ def settings_of(document: Any) -> dict[str, Any]:
     if not isinstance(found, dict):
         return {"paused": True}
     paused = found.get("paused", False)
-    told = {name: found[name] for name in _SETTINGS if isinstance(found.get(name), str | bool)}
-    return {**told, "paused": paused if isinstance(paused, bool) else True}
+    valid = {name: found[name] for name in _SETTINGS if isinstance(found.get(name), str | bool)}
+    return {**valid, "paused": paused if isinstance(paused, bool) else True}

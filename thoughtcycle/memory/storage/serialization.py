@@ -1,37 +1,66 @@
 """Records as stored documents and back: the names of the specification, the same on every backend."""
 
+import base64
 import json
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from pydantic_core import PydanticSerializationError, from_json
 
 from thoughtcycle.memory.model import MemoryRecord, Status, searched_texts
 from thoughtcycle.memory.storage.base.memories import Block, Entry, StoredItem
-from thoughtcycle.memory.storage.packing import packed, stored, unpacked
 from thoughtcycle.memory.text import identity
+
+_PACKED = "zlib"
+"""The one name in a packed content; the value is base64, so that documents stay plain JSON."""
 
 
 def to_document(record: MemoryRecord, *, aside: bool | None = None) -> dict[str, Any]:
     """The memory document (TC-15): `_id`, `memoriesId`, `vectorIds`, else snake_case; plain JSON.
 
-    The content of what is put `aside` is compressed where that is smaller (LM-12), of archived memories
-    unless that is False; what it is searched by stands beside it as ever. `content_of` reads it.
+    With `aside` the content is compressed where that is smaller (LM-12); None: that of archived memories.
+    Bindings stay readable for the index. `content_of` reads the content.
     """
-    return _kept(record, aside).model_dump(mode="json", by_alias=True)
+    return _with_stored_content(record, aside).model_dump(mode="json", by_alias=True)
 
 
-def _kept(record: MemoryRecord, aside: bool | None) -> MemoryRecord:
-    """`record` with its content in the form in which it is kept."""
+def _with_stored_content(record: MemoryRecord, aside: bool | None) -> MemoryRecord:
     pack = packed if aside or (aside is None and record.status == "archived") else stored
     content = pack(record.content)
     return record if content is record.content else record.model_copy(update={"content": content})
 
 
+def packed(content: Any) -> Any:
+    """`content` compressed, where that is smaller; else as it is."""
+    text = json.dumps(content, separators=(",", ":"))
+    small = _compressed(text)
+    return small if len(small[_PACKED]) + len(_PACKED) + 7 < len(text) else stored(content)
+
+
+def stored(content: Any) -> Any:
+    """`content` as it is, unless it would be taken for a packed one."""
+    return _compressed(json.dumps(content, separators=(",", ":"))) if is_packed(content) else content
+
+
+def _compressed(text: str) -> dict[str, str]:
+    return {_PACKED: base64.b64encode(zlib.compress(text.encode(), 9)).decode()}
+
+
+def is_packed(content: Any) -> bool:
+    """Whether a content has the form of a packed one; of a stored content, whether it is packed."""
+    return isinstance(content, dict) and content.keys() == {_PACKED}
+
+
+def unpacked(content: Any) -> Any:
+    """The content of which `packed` or `stored` made this."""
+    return json.loads(zlib.decompress(base64.b64decode(content[_PACKED]))) if is_packed(content) else content
+
+
 def content_of(document: Mapping[str, Any]) -> Any:
-    """What the memory of this document says."""
+    """The content of the memory of this document."""
     return unpacked(document["content"])
 
 
@@ -45,18 +74,17 @@ def dumps(record: MemoryRecord | None, *, aside: bool | None = None) -> str | No
     if record is None:
         return None
     try:
-        return _kept(record, aside).model_dump_json(by_alias=True)
+        return _with_stored_content(record, aside).model_dump_json(by_alias=True)
     except PydanticSerializationError:  # not Unicode; encoding the text will say so
         return json.dumps(to_document(record, aside=aside), ensure_ascii=False)
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """A document's JSON text as it is."""
+    """The document of a JSON text."""
     try:
-        found: dict[str, Any] = from_json(text, cache_strings="keys")  # twice as fast as json.loads
+        return cast("dict[str, Any]", from_json(text, cache_strings="keys"))  # twice as fast as json.loads
     except ValueError:  # nested deeper than it goes
-        found = json.loads(text)
-    return found
+        return cast("dict[str, Any]", json.loads(text))
 
 
 def loads(text: str) -> MemoryRecord:
@@ -70,7 +98,7 @@ def loads(text: str) -> MemoryRecord:
 
 
 def identity_of(record: MemoryRecord) -> str:
-    """By what the same content is recognised."""
+    """The key by which the same content is recognised."""
     return identity(record.type, record.content)
 
 
@@ -78,21 +106,22 @@ ENTRY_FIELDS = (
     *("_id", "revision", "status", "reason", "type", "kind", "layer", "tags", "valid_from", "valid_to"),
     *("content", "bindings", "vectorIds"),
 )
-"""Of a stored document, those that an index reads."""
+"""The fields of a stored document that an index reads."""
 ITEM_FIELDS = ("_id", "key", "content", "created", "updated", "reinforced_at")
-"""Of a stored document, those that an item is read from."""
+"""The fields of a stored document that an item is read from."""
 NOT_DELETED = ("abandoned", "undone")
-"""Reasons for which a memory is hidden that its user did not delete."""
+"""Reasons for hiding a memory that its user did not delete."""
 SEARCHED: tuple[Status, ...] = ("active", "archived")
-"""Statuses of what an index holds."""
+"""Statuses of the memories that an index holds."""
 
 
 def entry_of(document: Mapping[str, Any]) -> Entry:
-    """What an index needs to know of a memory, taken from its document as it is: no record is made."""
-    searched = document["status"] != "hidden"
-    content = document["content"]
-    if not isinstance(content, str):
-        content = unpacked(content)
+    """The index entry of a memory, taken from its document without making a record."""
+    texts: tuple[str, ...] = ()
+    if document["status"] != "hidden":
+        content = document["content"]
+        whole = content if isinstance(content, str) else unpacked(content)
+        texts = searched_texts(document["type"], whole, document["bindings"])
     return Entry(
         document["_id"],
         document["revision"],
@@ -102,12 +131,12 @@ def entry_of(document: Mapping[str, Any]) -> Entry:
         document["layer"],
         tuple(document["tags"]),
         datetime.fromisoformat(document["valid_from"]),
-        searched_texts(document["type"], content, document["bindings"]) if searched else (),
+        texts,
     )
 
 
 def item_of(document: Mapping[str, Any]) -> StoredItem:
-    """The item of a document, taken from it as it is."""
+    """The item of a document, taken from it without making a record."""
     times = (document["updated"], document["reinforced_at"])
     return StoredItem(
         document["_id"],
@@ -125,22 +154,19 @@ def entries_of(documents: Iterable[Mapping[str, Any]]) -> tuple[list[Entry], dic
     for document in documents:
         entries.append(entry_of(document))
         if document["status"] in (*SEARCHED, "superseded"):
-            memory = document["_id"]
             for place, vector in enumerate(document["vectorIds"]):
-                places[vector] = (memory, place)
+                places[vector] = (document["_id"], place)
     return entries, places
 
 
 def was_valid(document: Mapping[str, Any], at: datetime) -> bool:
-    """Whether what the stored memory says was believed at that time."""
-    until = document["valid_to"]
-    return datetime.fromisoformat(document["valid_from"]) <= at and (
-        until is None or at < datetime.fromisoformat(until)
-    )
+    """Whether the stored memory was believed at that time."""
+    since, until = document["valid_from"], document["valid_to"]
+    return datetime.fromisoformat(since) <= at and (until is None or at < datetime.fromisoformat(until))
 
 
 def blocks_of(places: Mapping[str, tuple[str, int]], vectors: Iterable[tuple[str, bytes]]) -> list[Block]:
-    """Those of `vectors` (id and data) that are in `places`, as blocks."""
+    """The `vectors` (id and data) that are in `places`, as blocks."""
     owners: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
     data: defaultdict[int, bytearray] = defaultdict(bytearray)
     for id, vector in vectors:

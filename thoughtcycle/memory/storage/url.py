@@ -1,9 +1,10 @@
-"""Reads a database URL: which kind of database it names, where it is, and how it may be shown."""
+"""Parses a database URL: the kind of database, its place, and a form without password for people."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from thoughtcycle.errors import InputRefused
 
@@ -18,19 +19,18 @@ _USER_INFO = re.compile(r"(?<=://)[^/?#]*@")
 
 @dataclass(frozen=True)
 class DatabaseUrl:
-    """A database URL that was understood."""
+    """A valid database URL."""
 
-    kind: Literal["sqlite", "mongodb"]
     url: str = field(repr=False)
     """As given; may hold a password."""
     shown: str
     """For people: a path, or an address without user and password."""
     path: Path | None = None
-    """The file of a SQLite database; None for any other kind."""
+    """The file of a SQLite database; None for MongoDB."""
 
     @property
     def place(self) -> str:
-        """What tells this database from others: the whole path of its file, or its address."""
+        """The identity of the database: the whole path of its file, or its address."""
         return str(self.path.absolute()) if self.path is not None else self.shown
 
 
@@ -43,23 +43,12 @@ def parse_url(url: str) -> DatabaseUrl:
     if url.startswith("sqlite:///"):
         name = url.removeprefix("sqlite:///")
         if name and name != ":memory:" and "\0" not in name and not name.endswith("/"):
-            return DatabaseUrl("sqlite", url, name, _path(name))
+            with suppress(RuntimeError):  # a home folder that is unknown
+                return DatabaseUrl(url, name, Path(name).expanduser())
+    shown = _USER_INFO.sub("", url)
     if re.match(r"mongodb(\+srv)?://[^/]", url):
-        return DatabaseUrl("mongodb", url, without_user_info(url))
-    raise InputRefused("database_url", url=repr(without_user_info(url)))
-
-
-def _path(name: str) -> Path:
-    """`~/` is the user's home; InputRefused where that is unknown."""
-    try:
-        return Path(name).expanduser()
-    except RuntimeError:
-        raise InputRefused("database_url", url=repr(f"sqlite:///{name}")) from None
-
-
-def without_user_info(url: str) -> str:
-    """`url` without the user and password before its host."""
-    return _USER_INFO.sub("", url)
+        return DatabaseUrl(url, shown)
+    raise InputRefused("database_url", url=repr(shown))
 
 
 def mongo_time_outs(url: str) -> dict[str, Any]:

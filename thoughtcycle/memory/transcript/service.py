@@ -99,7 +99,7 @@ class Transcript:
         begun = await self._storage.transcript.begin(owned(user), chat, self._clock(), make)
         if begun.cycle is None:
             raise NotAllowed("chat_of_another")
-        for left in begun.left:
+        for left in begun.interrupted:
             if left.id != begun.cycle.id:
                 await self.cut_off(left)
         if begun.cycle.parent == begun.conversation.tip:

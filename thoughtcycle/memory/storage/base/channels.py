@@ -1,4 +1,4 @@
-"""The port of who a sender on a messaging channel is, and the codes that prove it."""
+"""The port of links between senders on messaging channels and users, and of the codes that prove them."""
 
 from abc import ABC, abstractmethod
 from datetime import datetime
@@ -11,20 +11,20 @@ class Channels(ABC):
 
     @abstractmethod
     async def put_code(self, user: str, digest: str, *, now: datetime, until: datetime) -> None:
-        """Keeps the digest of a code that stands for the user until then; an earlier one of theirs goes.
+        """Stores the digest of a code that identifies the user until then, in place of an earlier one.
 
-        Raises NotAllowed('user_forgotten') as all that belongs to a time before that.
+        Raises NotAllowed('user_forgotten') in an epoch that has ended.
         """
 
     @abstractmethod
     async def take_code(self, digest: str, now: datetime) -> str | None:
-        """The user for whom the code stands; it is gone afterwards. None where there is none that holds."""
+        """Deletes the code and returns its user; None when it is unknown or has expired."""
 
     @abstractmethod
     async def count_try(self, identity: str, now: datetime, until: datetime) -> tuple[int, datetime]:
-        """Adds a try of this identity; how many there were by now, and until when they count.
+        """Counts a try of this identity; the number of tries and the time at which they expire.
 
-        They count until what `until` was at the first of them, and are forgotten then.
+        The first try's `until` is the time at which all of them expire.
         """
 
     @abstractmethod
@@ -33,11 +33,11 @@ class Channels(ABC):
 
     @abstractmethod
     async def put_link(self, link: ChannelLink) -> None:
-        """Makes the sender that user's, whoever's they were before. Raises as `put_code`."""
+        """Links the sender to the user, in place of any other user. Raises as `put_code`."""
 
     @abstractmethod
     async def link(self, channel: str, sender: str) -> ChannelLink | None:
-        """Whose the sender is."""
+        """The link of the sender, if there is one."""
 
     @abstractmethod
     async def links(self, user: str) -> list[ChannelLink]:
@@ -45,4 +45,4 @@ class Channels(ABC):
 
     @abstractmethod
     async def drop_link(self, user: str, channel: str, sender: str) -> bool:
-        """Removes a link; False when the user has no such."""
+        """Removes a link; False when the user has no such link."""

@@ -1,4 +1,4 @@
-"""The port of chats: whose they are, their titles, and the end of their live branch."""
+"""The port of chats: owner, title, and tip of the live branch."""
 
 from abc import ABC, abstractmethod
 from datetime import datetime
@@ -15,18 +15,17 @@ class Chats(ABC):
     ) -> Conversation:
         """The conversation of this chat, created for `user` when it is new. May be another user's.
 
-        `at` is now, or when what waited was said; `created` (None: `at`) is when a chat that comes from
-        elsewhere began. Raises NotAllowed('user_forgotten') when it is new and `at` is not after the moment
-        at which the user was forgotten.
+        `at` is the time of the message; `created` (None: `at`) is when an imported chat began. Raises
+        NotAllowed('user_forgotten') when the chat is new and the user was forgotten at `at` or later.
         """
 
     @abstractmethod
     async def owner(self, chat: str) -> str | None:
-        """Whose this chat is; None while nobody has claimed it."""
+        """The user who owns this chat; None while nobody has claimed it."""
 
     @abstractmethod
     async def conversation(self, user: str, chat: str) -> Conversation | None:
-        """One chat of the user's; None where they have no such chat."""
+        """A chat of the user; None where they have no such chat."""
 
     @abstractmethod
     async def conversations(self, user: str, *, after: str | None, limit: int) -> list[Conversation]:
@@ -38,4 +37,4 @@ class Chats(ABC):
 
     @abstractmethod
     async def adopt(self, chat: Conversation) -> None:
-        """Gives a chat of the same user this end, title and time of last use; one that is new is created."""
+        """Upserts a chat of the user: tip, title and time of last use."""

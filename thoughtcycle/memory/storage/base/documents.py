@@ -25,15 +25,15 @@ class StoredDocument:
     kind: DocumentKind
     id: str
     revision: int
-    """Number of writes; goes on where the document was dropped."""
+    """Number of writes; dropping is a write too."""
     updated: datetime
     document: str | None
     """JSON; None where it was dropped."""
     flaw: str | None = None
-    """What of it cannot be read beside the document, as after an edit by hand; its revision is 0 then."""
+    """`revision` or `entries` where that cannot be read, as after an edit by hand."""
     entries: Entries = field(default_factory=dict)
     partial: bool = False
-    """Whether not all parts were asked for."""
+    """Whether only some parts were read."""
 
 
 class Documents(ABC):
@@ -62,16 +62,13 @@ class Documents(ABC):
         """Stores a document as revision `before` + 1; False, and nothing changed, when it is not at `before`.
 
         Document and `entries` change together; parts that are not given stay as they are. A document that
-        was never stored is at 0. That of a conversation is of one user only: another's is False, but for one
-        that stands, moved by hand, in the place of the chat's owner.
+        was never stored is at 0. A conversation has one document: while another user holds it this is False,
+        except that a document moved by hand gives way to that of the chat's owner.
         """
 
     @abstractmethod
     async def drop(self, user: str, name: DocumentName, *, at: datetime) -> None:
-        """Empties a document, stored or not, as its next revision, and deletes its entries.
-
-        Who read it before writes nothing back.
-        """
+        """Empties a document, stored or not, as its next revision, and deletes its entries."""
 
     @abstractmethod
     async def page(self, user: str, kind: DocumentKind, *, limit: int, offset: int) -> list[StoredDocument]:
@@ -89,36 +86,35 @@ class Documents(ABC):
 def as_document(
     user: str, name: DocumentName, stored: Sequence[Any], entries: Mapping[str, Any], partial: bool
 ) -> StoredDocument:
-    """A document of whatever is stored as revision, time and document.
+    """The document of a stored revision, time and document, whatever their types after an edit by hand.
 
-    A revision that is none is told, a time that is none is long ago.
+    An invalid revision is a flaw; an invalid time becomes 1970.
     """
-    revision, updated, document = stored
-    known, at, flaw = revision_of(revision), _LONG_AGO, None
+    revision, at, flaw = revision_of(stored[0]), _LONG_AGO, None
     with suppress(TypeError, ValueError):
-        told = datetime.fromisoformat(updated)
-        at = told if told.tzinfo else at
+        updated = datetime.fromisoformat(stored[1])
+        at = updated if updated.tzinfo else at
     try:
         rows = {part: [_text(one) or "" for one in found] for part, found in entries.items()}
     except TypeError:
         rows, flaw = {}, "entries"
-    flaw = flaw if known else "revision"
-    return StoredDocument(user, *name, known, at, _text(document), flaw, rows, partial)
+    flaw = flaw if revision else "revision"
+    return StoredDocument(user, *name, revision, at, _text(stored[2]), flaw, rows, partial)
 
 
 def revision_of(stored: Any) -> int:
-    """The number of writes; 0 for what is none, as after an edit by hand."""
+    """The number of writes; 0 for an invalid one, as after an edit by hand."""
     whole = isinstance(stored, int) or (isinstance(stored, float) and stored.is_integer())
     return int(stored) if whole and stored > 0 else 0
 
 
 def _text(stored: Any) -> str | None:
-    """What is stored as JSON, also where somebody stored the object in place of its text."""
+    """The stored JSON text, also where somebody stored the object in place of its text."""
     if isinstance(stored, bytes):
         return stored.decode(errors="replace")
     return stored if stored is None or isinstance(stored, str) else json.dumps(stored, default=str)
 
 
 def stored_time(at: datetime) -> str:
-    """In UTC and always equally long, so that texts sort as times do."""
+    """The time in UTC as text of constant length, so that texts sort as times do."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")

@@ -1,4 +1,4 @@
-"""The port of what erasing asks for: all that is left of a memory, tombstones, a clean file."""
+"""The port of erasure: all versions of a memory, tombstones, redaction of the journal and of the files."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -7,7 +7,7 @@ from thoughtcycle.memory.model import MemoryRecord, Tombstone
 
 
 class Erasure(ABC):
-    """Finds what is to be erased, and keeps what must not be learned again."""
+    """Finds the records to erase and stores the tombstones that keep them from being learned again."""
 
     @abstractmethod
     async def family(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:
@@ -15,18 +15,18 @@ class Erasure(ABC):
 
     @abstractmethod
     async def hidden(self, space: str | None = None) -> list[MemoryRecord]:
-        """The hidden documents that were deleted, neither abandoned nor undone ones, the last changed first.
+        """The soft-deleted documents, without abandoned and undone ones, the last changed first.
 
-        None: of all users, in any order: for those who clean up, never for a user.
+        None: of all users, in any order; for maintenance only.
         """
 
     @abstractmethod
     async def secret(self, user: str, fresh: bytes) -> bytes:
-        """The user's random key: the one that is kept, else `fresh`, which is kept from now on."""
+        """The user's random key: the stored one, else `fresh`, which is stored."""
 
     @abstractmethod
     async def bury(self, user: str, tombstones: Sequence[Tombstone]) -> None:
-        """Keeps tombstones, one per memory; those that are there already stay as they are."""
+        """Stores tombstones, one per memory; existing ones stay as they are."""
 
     @abstractmethod
     async def tombstones(self, user: str) -> list[Tombstone]:
@@ -34,8 +34,8 @@ class Erasure(ABC):
 
     @abstractmethod
     async def rewrite_journal(self, space: str, befores: Mapping[int, MemoryRecord]) -> None:
-        """Replaces what rows (by number) keep of a memory; only erasing does that."""
+        """Replaces the former record in rows, given by number; only erasure does that."""
 
     @abstractmethod
     async def scrub(self) -> None:
-        """Removes from the database's files what was overwritten there, as far as that is in our hands."""
+        """Removes overwritten data from the database's files, where we own them."""

@@ -1,4 +1,4 @@
-"""The port of the bytes of files which memories name (LM-15)."""
+"""The port of the bytes of attached files (LM-15)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
@@ -9,9 +9,9 @@ class Files(ABC):
 
     @abstractmethod
     async def put(self, user: str, sha256: str, data: bytes) -> None:
-        """Keeps a file; one that is there stays as it is.
+        """Stores a file; an existing one stays as it is.
 
-        Raises NotAllowed('user_forgotten') as all that belongs to a time before that.
+        Raises NotAllowed('user_forgotten') in an epoch that has ended.
         """
 
     @abstractmethod
@@ -20,8 +20,8 @@ class Files(ABC):
 
     @abstractmethod
     async def listing(self, user: str) -> Mapping[str, int]:
-        """Hash → size in bytes of all files of the user that are there as a whole."""
+        """Hash → size in bytes of the user's complete files."""
 
     @abstractmethod
     async def drop(self, user: str, sha256: str, *, without: Collection[str] = ()) -> bool:
-        """Deletes a file that no memory names, those with the ids `without` aside; whether it did."""
+        """Deletes a file unless a memory other than those `without` names it; whether it did."""

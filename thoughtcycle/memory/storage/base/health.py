@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CycleState:
-    """Where a cycle stands among its user's, without what was said."""
+    """The state of a cycle without its texts."""
 
     id: str
     chat: str
@@ -20,11 +20,11 @@ class Health(ABC):
 
     @abstractmethod
     async def integrity(self) -> list[str]:
-        """What is wrong in the database as a whole, whoever's it is; in its own words, [] when nothing."""
+        """Problems of the database as a whole, of all users, in its own words; [] when there are none."""
 
     @abstractmethod
     async def mend(self) -> None:
-        """Deletes vectors of messages and access counts of what is not there."""
+        """Deletes message vectors and access counts whose cycle or memory is missing."""
 
     @abstractmethod
     async def cycle_states(self, user: str) -> list[CycleState]:
@@ -36,4 +36,4 @@ class Health(ABC):
 
     @abstractmethod
     async def mend_vectors(self, space: str) -> None:
-        """Deletes stray vectors and takes missing ones off the documents that list them."""
+        """Deletes stray vectors and removes missing ones from the documents that list them."""

@@ -1,4 +1,4 @@
-"""The port of background work: jobs, and cycles whose formation waits."""
+"""The port of background work: jobs, and cycles whose formation is pending."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
@@ -8,7 +8,7 @@ from thoughtcycle.memory.model import Cycle, Job, JobState
 
 
 class Jobs(ABC):
-    """Keeps jobs; which of several workers gets one is decided by its revision."""
+    """Jobs behind an optimistic lock, which decides which of several workers gets one."""
 
     @abstractmethod
     async def put(self, job: Job) -> bool:
@@ -34,11 +34,8 @@ class Jobs(ABC):
 
     @abstractmethod
     async def pending_cycles(self, user: str | None, *, limit: int) -> list[Cycle]:
-        """Cycles whose formation is pending, of a user or (None) of all, the one opened first first.
-
-        None of all users is for those who look after the database, never for a user.
-        """
+        """Cycles whose formation is pending, the one opened first first; None: of all users (maintenance)."""
 
     @abstractmethod
     async def pending_users(self, *, limit: int) -> list[str]:
-        """Users who have such cycles, the one whose oldest waits longest first."""
+        """Users who have such cycles, the one with the oldest cycle first."""

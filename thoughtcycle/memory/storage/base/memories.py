@@ -11,7 +11,7 @@ from thoughtcycle.memory.model import Access, JournalEntry, Kind, Layer, MemoryR
 
 R = TypeVar("R")
 Names: TypeAlias = Collection[str] | None
-"""Ids that a query is narrowed to; None: it is not."""
+"""Ids to which a query is restricted; None: no restriction."""
 
 
 class Conflict(StorageFailed):
@@ -26,7 +26,7 @@ class Conflict(StorageFailed):
 
 @dataclass(frozen=True)
 class Write:
-    """One change of one memory: a document, its vectors, and the journal row that tells of it."""
+    """One change of one memory: its document, its vectors and the journal row."""
 
     record: MemoryRecord
     """The document after the change; its `revision` is set by the storage."""
@@ -41,7 +41,7 @@ class Write:
 
     @property
     def remembered(self) -> MemoryRecord | None:
-        """What the journal keeps of `before`: nothing of what is erased or redacted."""
+        """The former record for the journal, without erased or redacted content."""
         if self.op == "redact" and self.before is not None:
             return self.record.model_copy(update={"revision": self.before.revision})
         return None if self.op == "erase" else self.before
@@ -64,7 +64,7 @@ class ExistingRecords:
     """The stored memories that a lookup found."""
 
     records: Sequence[MemoryRecord]
-    """Those named, and the ones into which named ones were merged."""
+    """The named records, and the ones into which named ones were merged."""
     vectors: Sequence[Vector] = ()
     """All vectors of those that hold one of the keys."""
 
@@ -85,11 +85,11 @@ class StoredItem(NamedTuple):
     content: Any
     created: datetime
     changed: datetime
-    """When it was last put, also as it was already."""
+    """When it was last put, even unchanged."""
 
 
 class Entry(NamedTuple):
-    """What an index needs to know of a memory: a tuple, because there may be a hundred thousand at once."""
+    """The index entry of a memory: a tuple, because there may be a hundred thousand at once."""
 
     id: str
     revision: int
@@ -118,7 +118,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Feed:
-    """What an index lacks."""
+    """Changes that an index has not seen yet."""
 
     number: int
     """Last journal number up to which all changes are in."""
@@ -144,12 +144,11 @@ class Memories(ABC):
 
     @abstractmethod
     async def save(
-        self, space: str, asked: Lookup, plan: Callable[[ExistingRecords], tuple[Sequence[Write], R]]
+        self, space: str, lookup: Lookup, plan: Callable[[ExistingRecords], tuple[Sequence[Write], R]]
     ) -> tuple[list[MemoryRecord], R]:
-        """Looks for what stands already, and commits the writes that `plan` makes of it; it tells more (R).
+        """Looks up existing records and commits the writes of `plan`; returns its result R too.
 
-        `plan` must be pure: it runs on any thread. A backend that can does all of it in one go.
-        Raises as `commit`.
+        `plan` must be pure: it runs on any thread. One transaction where the backend can. Raises as `commit`.
         """
 
     @abstractmethod
@@ -208,14 +207,11 @@ class Memories(ABC):
 
     @abstractmethod
     async def feed(self, space: str, after: int, *, model: str | None) -> Feed:
-        """What happened after journal row `after`; 0: the present state as a whole."""
+        """The changes after journal row `after`; 0: the present state as a whole."""
 
     @abstractmethod
     async def past(self, space: str, at: datetime, *, model: str | None) -> Feed:
-        """What was believed at `at`: active, archived and superseded memories that were valid then.
-
-        Reads every document of the space.
-        """
+        """The active, archived and superseded memories that were valid at `at`; reads every document."""
 
     @abstractmethod
     async def touch(self, space: str, counts: Mapping[str, Access], *, at_least: bool = False) -> None:

@@ -1,7 +1,10 @@
-"""The port of the transcript: cycles, the branches that they form, and vectors of their messages."""
+"""The port of the transcript: cycles, the branches that they form, and vectors of their messages.
+
+Beside it the pure rules that both databases apply to the cycles that they read.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,27 +13,27 @@ from thoughtcycle.memory.model import Conversation, Cycle, MessageVector
 
 @dataclass(frozen=True)
 class CycleFeed:
-    """What an index of the transcript lacks."""
+    """Changes that an index of the transcript has not seen yet."""
 
     number: int
-    """Of the user's last change to a closed cycle; all up to it are in."""
+    """The number of the user's last change to a closed cycle; all up to it are included."""
     cycles: tuple[Cycle, ...]
-    """The closed cycles that changed, as they are now, in the order of their last change."""
+    """The changed closed cycles as they are now, in the order of their last change."""
     tips: Mapping[str, str | None]
     """Chat → end of its live branch, for the chats of `cycles`."""
     vectors: tuple[MessageVector, ...]
-    """Those of `cycles`, of one model."""
+    """Vectors of `cycles`, of one model."""
 
 
 @dataclass(frozen=True)
 class Begun:
-    """What the beginning of a cycle found."""
+    """The state of a chat at the beginning of a cycle."""
 
     conversation: Conversation
     cycle: Cycle | None
     """As stored; None where the chat is another user's."""
-    left: tuple[Cycle, ...]
-    """The cycles of the chat that were open before."""
+    interrupted: tuple[Cycle, ...]
+    """The cycles of the chat that were still open."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Amended:
 
     cycle: Cycle
     tip: str | None
-    """The end of its chat's live branch before."""
+    """The former tip of its chat."""
 
 
 class Transcript(ABC):
@@ -51,8 +54,8 @@ class Transcript(ABC):
     ) -> Begun:
         """`claim`, `open_cycles` and, where the chat is the user's, `add_cycle` of what `cycle` makes of it.
 
-        A backend that can does it in one go: this is the first thing that each turn waits for. Raises
-        NotAllowed('user_forgotten') when `at` is not after the moment at which the user was forgotten.
+        In one transaction where the backend can: each turn waits for it first. Raises
+        NotAllowed('user_forgotten') when the user was forgotten at `at` or later.
         """
 
     @abstractmethod
@@ -61,10 +64,9 @@ class Transcript(ABC):
 
     @abstractmethod
     async def append_cycle(self, cycle: Cycle) -> Cycle:
-        """Stores a new closed cycle behind the end of its chat's live branch and makes it the end, in one go.
+        """Appends a closed cycle to the live branch: its `parent` is the former tip, and it is the tip.
 
-        Its `parent` is what was the end; two at once come one after the other. When its id is known already,
-        returns the stored one unchanged.
+        When its id is known already, returns the stored one unchanged.
         """
 
     @abstractmethod
@@ -74,9 +76,8 @@ class Transcript(ABC):
         """Replaces a cycle by `change` of it, atomically; None when it is unknown.
 
         `change` must be pure: it may be called again when another writer was faster. With `tip` the cycle
-        becomes the end of its chat's live branch, in the same transaction where there are transactions.
-        Where only what formation made of a closed cycle changes (`same_words`), it keeps its number and its
-        vectors, unless `anew`.
+        becomes the tip of its chat in the same commit. Where only the results of formation change
+        (`same_words`), a closed cycle keeps its number and its vectors, unless `anew`.
         """
 
     @abstractmethod
@@ -99,24 +100,61 @@ class Transcript(ABC):
 
     @abstractmethod
     async def links(self, user: str, chats: Collection[str]) -> dict[str, str | None]:
-        """Cycle → parent, for all cycles of these chats; no parent that is of another of them."""
+        """Cycle → parent, for all cycles of these chats; None for a parent in another chat."""
 
     @abstractmethod
     async def cycle_feed(self, user: str, after: int, *, model: str | None) -> CycleFeed:
-        """What happened to the user's closed cycles after change `after`; 0: all of them.
+        """Changes of the user's closed cycles after number `after`; 0: all of them.
 
-        Closing a cycle and every later amendment of its words takes the next number of a counter of the
-        user's own, with the amendment itself, so that no reader sees a number before all smaller ones.
-        Numbers may have gaps.
+        Closing a cycle and every later amendment of its words takes the next number of the user's counter in
+        the same commit, so that no reader sees a number before all smaller ones. Numbers may have gaps.
         """
 
     @abstractmethod
     async def keep_message_vectors(self, user: str, vectors: Sequence[MessageVector]) -> None:
-        """Keeps vectors of texts of the user's cycles, each once; those of unknown cycles are dropped.
+        """Stores vectors of the user's cycles, each once; skips those of unknown cycles.
 
-        Amending a cycle's words drops its vectors: they are made again from what it says then.
+        Amending a cycle's words deletes its vectors.
         """
 
     @abstractmethod
     async def drop_message_vectors(self, user: str, *, keep: str) -> None:
-        """Removes the vectors of the user's messages, those of the model `keep` aside."""
+        """Deletes the vectors of the user's messages, except those of the model `keep`."""
+
+
+def same_words(before: Cycle, after: Cycle) -> bool:
+    """Whether two states of a closed cycle differ in the results of formation only."""
+    formed = {"judgement": after.judgement, "marks": after.marks, "formation": after.formation}
+    return before.closed and after.closed and before.model_copy(update=formed) == after
+
+
+class BranchWalk:
+    """Walks from the tip of a branch back along parents."""
+
+    def __init__(self, chat: str, tip: str, limit: int) -> None:
+        self.next: str | None = tip
+        """The cycle to read; None at the end."""
+        self.closed: list[Cycle] = []
+        self._chat, self._limit = chat, limit
+        self._seen: set[str] = set()
+
+    def add(self, cycle: Cycle | None) -> None:
+        """Continues from `cycle`, the one to read; None when it does not exist."""
+        self.next = None
+        if cycle is None or cycle.chat != self._chat:
+            return
+        self._seen.add(cycle.id)
+        if cycle.closed:
+            self.closed.append(cycle)
+        if len(self.closed) < self._limit and cycle.parent not in self._seen:
+            self.next = cycle.parent
+
+
+def links_of(rows: Iterable[tuple[str, str | None, str]]) -> dict[str, str | None]:
+    """The links (see `Transcript.links`) of rows of cycle, parent and chat."""
+    rows = list(rows)
+    chats = {cycle: chat for cycle, _, chat in rows}
+    return {
+        cycle: None if parent is not None and chats.get(parent, chat) != chat else parent
+        for cycle, parent, chat in rows
+    }

@@ -1,4 +1,4 @@
-"""The port of users as a whole: who there is, how much of them, and how one is forgotten."""
+"""The port of users as a whole: list, count, forget."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 
 class Pulse(NamedTuple):
-    """What tells in one look whether anything of a user's was taken away."""
+    """The user's last change and last forgetting: shows in one read whether anything was taken away."""
 
     last: tuple[tuple[int, datetime, str], ...]
-    """The journal's last row, if it has any: number, time, memory."""
+    """The journal's last row, if there is one: number, time, memory."""
     forgotten: datetime | None
 
 
 class Glimpse(NamedTuple):
-    """What tells without waiting whether anything of a user's was said, changed or taken away."""
+    """A user's latest numbers: show without waiting whether anything was said, changed or taken away."""
 
     pulse: Pulse
     cycles: int
@@ -27,44 +27,44 @@ class Glimpse(NamedTuple):
 
 @dataclass(frozen=True)
 class Census:
-    """How much there is of a user."""
+    """Counts of a user's data."""
 
     memories: Mapping[tuple[str, str | None], int]
-    """(status, kind) → how many."""
+    """(status, kind) → count."""
     chats: int
     cycles: int
     changes: int
     """Rows of the journal."""
     sheets: Mapping[str, int]
-    """Kind → how many; dropped ones do not count."""
+    """Kind of document → count, without dropped ones."""
     pending: int
     """Cycles whose formation is pending."""
     bytes: int
-    """Of the user's own documents and vectors, without what the database adds."""
+    """Of the user's own documents and vectors, without the database's overhead."""
     database_bytes: int | None
-    """Of the whole database on disk; None where the server does not tell."""
+    """Of the whole database on disk; None where the server does not report it."""
 
     @property
     def by_status(self) -> list[dict[str, Any]]:
-        """The memories for machines: status, kind and count of each group, in the order of their names."""
+        """The counts of memories as rows of status, kind and count, in the order of their names."""
         groups = sorted(self.memories.items(), key=str)
         return [{"status": status, "kind": kind, "count": count} for (status, kind), count in groups]
 
 
 class Users(ABC):
-    """Who is in the database.
+    """The users of the database.
 
     When a user is forgotten, numbers of the journal and of cycles go on behind the last ones, so that no
-    index of another process takes new changes for those that it knows; feeds tell it to begin anew.
+    index of another process takes new changes for old ones; feeds tell it to begin anew.
     """
 
     @abstractmethod
     async def listing(self) -> list[str]:
-        """Everybody of whom there is anything."""
+        """All users who have any data, sorted."""
 
     @abstractmethod
     async def census(self, user: str) -> Census:
-        """How much there is of a user."""
+        """Counts the user's data."""
 
     @abstractmethod
     async def epoch(self, user: str) -> int:
@@ -76,22 +76,22 @@ class Users(ABC):
 
     @abstractmethod
     async def forgotten(self, user: str) -> datetime | None:
-        """When the user was last forgotten: what was said until then and comes later is dropped."""
+        """When the user was last forgotten: messages from before then that arrive later are dropped."""
 
     @abstractmethod
     async def strangers(
         self, user: str, *, chats: Sequence[str], cycles: Sequence[str], memories: Sequence[str]
     ) -> bool:
-        """Whether any of these ids is another user's."""
+        """Whether any of these ids belongs to another user."""
 
     @abstractmethod
     async def forget(self, user: str, at: datetime) -> Mapping[str, int]:
-        """Deletes everything of the user and begins a new epoch; how many rows of each table there were.
+        """Deletes all data of the user and begins a new epoch; table → number of deleted rows.
 
-        What another process is writing for the former epoch is refused, or taken back. Running it again
-        completes what was cut off.
+        Concurrent writes of the former epoch are refused or reverted. Idempotent: running it again completes
+        an interrupted run.
         """
 
     @abstractmethod
     async def traces(self, user: str, ids: Collection[str]) -> Mapping[str, int]:
-        """Rows of each table, checkpoints too, that name the user or one of these ids; {} when none."""
+        """Table → number of rows that name the user or one of these ids, checkpoints too; {} when none."""

@@ -1,28 +1,24 @@
 """Links of channel identities in MongoDB: each step is a single atomic write."""
 
 from datetime import datetime
+from functools import partial
 
 from pymongo import ReturnDocument
 
-from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.model import ChannelLink
 from thoughtcycle.memory.storage.base.channels import Channels
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
-from thoughtcycle.memory.storage.mongo.epochs import forgotten
 from thoughtcycle.memory.storage.mongo.ledger import insert_new
 
 
 class MongoChannels(Channels, Repository):
     @writing
     async def put_code(self, db: Database, user: str, digest: str, *, now: datetime, until: datetime) -> None:
-        began = await self._database.check_epoch(user)
-        await db.link_codes.delete_many({"user_id": user})
-        await db.link_codes.delete_many({"until": {"$lte": now.timestamp()}})
-        await db.link_codes.insert_one({"_id": digest, "user_id": user, "until": until.timestamp()})
-        if (await forgotten(db, user)).epoch != began:
-            await db.link_codes.delete_one({"_id": digest})
-            raise NotAllowed("user_forgotten")
+        async with self._database.same_epoch(user, lambda: db.link_codes.delete_one({"_id": digest})):
+            await db.link_codes.delete_many({"user_id": user})
+            await db.link_codes.delete_many({"until": {"$lte": now.timestamp()}})
+            await db.link_codes.insert_one({"_id": digest, "user_id": user, "until": until.timestamp()})
 
     @writing
     async def take_code(self, db: Database, digest: str, now: datetime) -> str | None:
@@ -48,16 +44,11 @@ class MongoChannels(Channels, Repository):
 
     @writing
     async def put_link(self, db: Database, link: ChannelLink) -> None:
-        """What comes while the user is forgotten is taken back."""
-        began = await self._database.check_epoch(link.user)
-        id = _id(link.channel, link.sender)
-        fields = {"_id": id, "user_id": link.user, "channel": link.channel, "sender": link.sender}
-        await db.channel_links.replace_one(
-            {"_id": fields["_id"]}, {**fields, "at": link.at.isoformat()}, upsert=True
-        )
-        if (await forgotten(db, link.user)).epoch != began:
-            await self.drop_link(link.user, link.channel, link.sender)
-            raise NotAllowed("user_forgotten")
+        key = {"_id": _id(link.channel, link.sender)}
+        fields = {"user_id": link.user, "channel": link.channel, "sender": link.sender}
+        revert = partial(self.drop_link, link.user, link.channel, link.sender)
+        async with self._database.same_epoch(link.user, revert):
+            await db.channel_links.replace_one(key, {**key, **fields, "at": link.at.isoformat()}, upsert=True)
 
     @reading
     async def link(self, db: Database, channel: str, sender: str) -> ChannelLink | None:

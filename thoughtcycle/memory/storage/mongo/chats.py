@@ -9,7 +9,7 @@ from thoughtcycle.memory.storage.base.chats import Chats
 from thoughtcycle.memory.storage.base.documents import stored_time
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
-from thoughtcycle.memory.storage.mongo.epochs import forgotten, refuse_late
+from thoughtcycle.memory.storage.mongo.ledger import forgotten
 from thoughtcycle.memory.storage.mongo.transcript_commit import TRANSCRIPTS
 
 
@@ -32,7 +32,7 @@ class MongoChats(Chats, Repository):
     async def conversations(
         self, db: Database, user: str, *, after: str | None, limit: int
     ) -> list[Conversation]:
-        await TRANSCRIPTS.settled(db, user)
+        await TRANSCRIPTS.recover(db, user)
         query: Document = {"user_id": user}
         if after is not None:
             query["chat_id"] = {"$gt": after}
@@ -41,7 +41,7 @@ class MongoChats(Chats, Repository):
 
     @reading
     async def conversation(self, db: Database, user: str, chat: str) -> Conversation | None:
-        await TRANSCRIPTS.settled(db, user)
+        await TRANSCRIPTS.recover(db, user)
         found = await db.conversations.find_one({"chat_id": chat, "user_id": user})
         return None if found is None else _conversation(found)
 
@@ -65,11 +65,11 @@ async def claimed(
 
     The unique index decides a race; the loser sees the winner's user.
     """
-    await TRANSCRIPTS.settled(db, user)
+    await TRANSCRIPTS.recover(db, user)
     found = await db.conversations.find_one({"chat_id": chat})
     if found is None:
         if asked is not None:
-            await refuse_late(db, user, asked)
+            (await forgotten(db, user)).epoch_after(asked)
         times = {"created_at": stored_time(created), "updated_at": stored_time(created)}
         found = {"chat_id": chat, "user_id": user, "tip": None, "tipped": 0, **times}
         try:

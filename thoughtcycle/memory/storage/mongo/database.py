@@ -1,4 +1,4 @@
-"""A MongoDB database: errors translated, writes to their end, none of a user who was forgotten since."""
+"""An open MongoDB database: translates errors, ends every write, refuses those of an ended epoch."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -11,29 +11,29 @@ from weakref import WeakValueDictionary
 
 from pymongo.errors import DocumentTooLarge
 
-from thoughtcycle.errors import InputRefused
+from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.storage.epochs import Epochs
 from thoughtcycle.memory.storage.failures import translated
 from thoughtcycle.memory.storage.mongo.client import Database, connect, database_of
-from thoughtcycle.memory.storage.mongo.epochs import forgotten, refuse_late
+from thoughtcycle.memory.storage.mongo.ledger import forgotten
 from thoughtcycle.memory.storage.mongo.schema import migrate
 
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R", bound="Repository")
 Method: TypeAlias = "Callable[Concatenate[R, P], CoroutineType[Any, Any, T]]"
-"""What `async def` makes of a method of R."""
+"""A method of R made by `async def`."""
 
 
 class MongoDatabase:
-    """Takes an open database; belongs to one event loop."""
+    """An open database; belongs to one event loop."""
 
     def __init__(self, db: Database, place: str) -> None:
         """`place` names the database in messages."""
         self.db = db
         self.place = place
         self.epochs = Epochs()
-        """Those in which it began to write for users."""
+        """The epochs in which this process began to write for users."""
         self._writing: set[asyncio.Task[Any]] = set()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -70,7 +70,7 @@ class MongoDatabase:
         return await asyncio.shield(task)
 
     def turn(self, collection: str, owner: str) -> asyncio.Lock:
-        """Spares writers of this process, who commit to the same ledger, a race."""
+        """A lock that spares writers of this process, who commit to the same ledger, a race."""
         return self._turns.setdefault((collection, owner), asyncio.Lock())
 
     async def begin_epoch(self, user: str, at: datetime) -> None:
@@ -78,7 +78,7 @@ class MongoDatabase:
 
         Raises NotAllowed('user_forgotten') where the user was forgotten at `at` or later.
         """
-        self.epochs.begin(user, await refuse_late(self.db, user, at))
+        self.epochs.begin(user, (await forgotten(self.db, user)).epoch_after(at))
 
     async def check_epoch(self, user: str) -> int:
         """The user's epoch; to be called in a write that may belong to a time before the user was forgotten.
@@ -88,6 +88,17 @@ class MongoDatabase:
         epoch = (await forgotten(self.db, user)).epoch
         self.epochs.check(user, epoch)
         return epoch
+
+    @asynccontextmanager
+    async def same_epoch(
+        self, user: str, revert: Callable[[], Coroutine[Any, Any, object]]
+    ) -> AsyncIterator[None]:
+        """As `check_epoch`, around a write; `revert` takes it back where the user was forgotten meanwhile."""
+        epoch = await self.check_epoch(user)
+        yield
+        if (await forgotten(self.db, user)).epoch != epoch:
+            await revert()
+            raise NotAllowed("user_forgotten")
 
 
 class Repository:
@@ -100,18 +111,20 @@ class Repository:
 def reading(work: Callable[Concatenate[R, Database, P], Coroutine[Any, Any, T]]) -> "Method[R, P, T]":
     """Makes a method of a function of the database, which only reads."""
 
-    @wraps(work)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.read(work(self, self._database.db, *args, **kwargs))
-
-    return cast("Method[R, P, T]", method)
+    return cast("Method[R, P, T]", _method(work, MongoDatabase.read))
 
 
 def writing(work: Callable[Concatenate[R, Database, P], Coroutine[Any, Any, T]]) -> "Method[R, P, T]":
     """As `reading`, of a function that writes: what was begun is brought to its end."""
 
-    @wraps(work)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.write(work(self, self._database.db, *args, **kwargs))
+    return cast("Method[R, P, T]", _method(work, MongoDatabase.write))
 
-    return cast("Method[R, P, T]", method)
+
+def _method(
+    work: Callable[..., Coroutine[Any, Any, T]], run: Callable[..., Coroutine[Any, Any, T]]
+) -> Callable[..., Any]:
+    @wraps(work)
+    async def method(self: Repository, /, *args: Any, **kwargs: Any) -> T:
+        return await run(self._database, work(self, self._database.db, *args, **kwargs))
+
+    return method

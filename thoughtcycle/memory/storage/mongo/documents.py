@@ -1,7 +1,7 @@
 """Documents with their entries, and settings, in MongoDB: each change is a single atomic write.
 
-The entries of a conversation stand in its document, part by part: without transactions, nothing else is
-written together with it.
+The entries of a conversation are fields of its document, one per part: without transactions, nothing else
+is written together with it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,11 +25,10 @@ from thoughtcycle.memory.storage.base.documents import (
 )
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
-from thoughtcycle.memory.storage.mongo.epochs import forgotten
-from thoughtcycle.memory.storage.mongo.ledger import find_in
+from thoughtcycle.memory.storage.mongo.ledger import find_in, forgotten
 
 _PART = "entries_"
-"""What the fields of entries begin with."""
+"""Prefix of the fields of entries."""
 
 
 class MongoDocuments(Documents, Repository):
@@ -54,7 +53,7 @@ class MongoDocuments(Documents, Repository):
         at: datetime,
         entries: Entries | None = None,
     ) -> bool:
-        """What comes while the user is forgotten is taken back."""
+        """Takes the document back where the user is forgotten meanwhile."""
         began = await self._database.check_epoch(user)
         if not await _put(db, user, name, _content(document, before, at, entries or {}), before):
             return False
@@ -72,7 +71,7 @@ class MongoDocuments(Documents, Repository):
                 if await _put(db, user, name, _content(None, 0, at, {}), 0) or await db.documents.find_one(
                     _strays(user, name)
                 ):
-                    return  # what stands in its way is the document of the chat's owner
+                    return  # the document of the chat's owner is in the way
                 continue
             mine = {"_id": found["_id"], "revision": (known := found.get("revision"))}
             changed = {**_named(user, name), **_content(None, revision_of(known), at, {})}
@@ -97,26 +96,22 @@ class MongoDocuments(Documents, Repository):
 
     @writing
     async def change_settings(self, db: Database, user: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What comes while the user is forgotten is taken back."""
-        began = await self._database.check_epoch(user)
         changed: Document = {}
-        while not changed:
-            changed = await _changed(db, user, fields)
-        if (await forgotten(db, user)).epoch != began:
-            await db.settings.delete_one({"_id": user})
-            raise NotAllowed("user_forgotten")
+        async with self._database.same_epoch(user, lambda: db.settings.delete_one({"_id": user})):
+            while not changed:
+                changed = await _changed(db, user, fields)
         return changed
 
 
 async def _put(db: Database, user: str, name: DocumentName, fields: Document, before: int) -> bool:
-    """The `_id` says whose document it is and of what: whatever else was edited by hand is put right."""
+    """Writes a document by its `_id`, which names it; corrects the other names after an edit by hand."""
     id, names = document_id(user, name), _named(user, name)
     if before:
         changes = {"$set": {**names, **fields}}
         changed = await db.documents.update_one({"_id": id, "revision": before}, changes)
         return bool(changed.matched_count)
     if name[0] == "conversation" and await db.conversations.find_one(
-        {**_of(user), "chat_id": names["chat_id"]}
+        {"user_id": user, "chat_id": names["chat_id"]}
     ):
         await db.documents.update_many(_strays(user, name), {"$unset": {"chat_id": ""}})
     try:
@@ -132,7 +127,7 @@ async def _settings(db: Database, user: str) -> Document | None:
 
 
 async def _changed(db: Database, user: str, fields: Mapping[str, Any]) -> Document:
-    """The settings with these fields; {} where another one was faster."""
+    """The settings with these fields; {} where another writer was faster."""
     known = await _settings(db, user)
     number = known.get("revision") if known else 0
     changed = {**(known or {}), **fields, "revision": revision_of(number) + 1}
@@ -140,7 +135,7 @@ async def _changed(db: Database, user: str, fields: Mapping[str, Any]) -> Docume
         mine = {"_id": user, "revision": number}
         return changed if (await db.settings.update_one(mine, {"$set": changed})).matched_count else {}
     try:
-        await db.settings.insert_one({"_id": user, **_of(user), **changed})
+        await db.settings.insert_one({"_id": user, "user_id": user, **changed})
     except DuplicateKeyError:
         return {}
     return changed
@@ -149,8 +144,7 @@ async def _changed(db: Database, user: str, fields: Mapping[str, Any]) -> Docume
 def _named(user: str, name: DocumentName) -> Document:
     kind, id = name
     chat = {"chat_id": id} if kind == "conversation" else {}
-    named: Document = {"user_id": user, "kind": kind, "name": id, **chat}
-    return named
+    return {"user_id": user, "kind": kind, "name": id, **chat}
 
 
 def _content(document: str | None, before: int, at: datetime, entries: Entries) -> Document:
@@ -158,17 +152,13 @@ def _content(document: str | None, before: int, at: datetime, entries: Entries) 
     return {"revision": before + 1, "updated_at": stored_time(at), "document": document, **rows}
 
 
-def _of(user: str) -> Document:
-    return {"user_id": user}
-
-
 def _strays(user: str, name: DocumentName) -> Document:
-    """Those that stand in the place of the document of a chat and are none of the user's."""
+    """Matches documents in the place of this one, that of a chat, which are not the user's."""
     return {"chat_id": name[1], "_id": {"$ne": document_id(user, name)}}
 
 
 def document_id(user: str, name: DocumentName) -> str:
-    """The `_id` of a document, named as documents once were."""
+    """The `_id` of a document; it keeps the former name of documents."""
     return named_id("sheet", user, *name)
 
 

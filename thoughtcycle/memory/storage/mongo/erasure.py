@@ -10,7 +10,7 @@ from thoughtcycle.memory.storage.base.erasure import Erasure
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
 from thoughtcycle.memory.storage.mongo.ledger import insert_new
-from thoughtcycle.memory.storage.mongo.memories import documents, known
+from thoughtcycle.memory.storage.mongo.memories import documents, records_of
 from thoughtcycle.memory.storage.mongo.memory_commit import MEMORIES
 from thoughtcycle.memory.storage.mongo.serialization import memory_record, plain_document
 from thoughtcycle.memory.storage.serialization import NOT_DELETED
@@ -19,16 +19,16 @@ from thoughtcycle.memory.storage.serialization import NOT_DELETED
 class MongoErasure(Erasure, Repository):
     @reading
     async def family(self, db: Database, space: str, ids: Collection[str]) -> list[MemoryRecord]:
-        await MEMORIES.settled(db, space)
+        await MEMORIES.recover(db, space)
         found = await documents(db, space, "_id", ids)
-        return known([*found, *await documents(db, space, "current", ids)])
+        return records_of([*found, *await documents(db, space, "current", ids)])
 
     @reading
     async def hidden(self, db: Database, space: str | None = None) -> list[MemoryRecord]:
         query: Document = {"status": "hidden", "reason": {"$nin": list(NOT_DELETED)}}
         if space is None:
             return [memory_record(document) async for document in db.memories.find(query)]
-        await MEMORIES.settled(db, space)
+        await MEMORIES.recover(db, space)
         found = db.memories.find({"memoriesId": space, **query}).sort("revision", -1)
         return [memory_record(document) async for document in found]
 
@@ -46,10 +46,8 @@ class MongoErasure(Erasure, Repository):
 
     @writing
     async def bury(self, db: Database, user: str, tombstones: Sequence[Tombstone]) -> None:
-        rows = [
-            {"_id": "\x1f".join((user, one.memory)), "user_id": user, "document": one.model_dump_json()}
-            for one in tombstones
-        ]
+        ids = {"\x1f".join((user, one.memory)): one.model_dump_json() for one in tombstones}
+        rows = [{"_id": id, "user_id": user, "document": document} for id, document in ids.items()]
         await insert_new(db.tombstones, rows)
 
     @writing

@@ -2,12 +2,10 @@
 
 from collections.abc import Collection, Mapping
 
-from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.model import key_of
 from thoughtcycle.memory.storage.base.files import Files
 from thoughtcycle.memory.storage.mongo.client import Database
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
-from thoughtcycle.memory.storage.mongo.epochs import forgotten
 from thoughtcycle.memory.storage.mongo.ledger import insert_new
 from thoughtcycle.memory.storage.mongo.memory_commit import MEMORIES
 
@@ -18,23 +16,13 @@ PART = 4_000_000
 class MongoFiles(Files, Repository):
     @writing
     async def put(self, db: Database, user: str, sha256: str, data: bytes) -> None:
-        """The first part is written last: where it is, the file is whole.
-
-        What comes while the user is forgotten is taken back."""
-        began = await self._database.check_epoch(user)
-        for start in reversed(range(0, len(data), PART)):
-            part = {
-                "_id": "\x1f".join((user, sha256, str(start))),
-                "user_id": user,
-                "hash": sha256,
-                "start": start,
-                "size": len(data),
-                "data": data[start : start + PART],
-            }
-            await insert_new(db.files, [part])
-        if (await forgotten(db, user)).epoch != began:
-            await db.files.delete_many({"user_id": user, "hash": sha256})
-            raise NotAllowed("user_forgotten")
+        """The first part is written last: where it is, the file is whole."""
+        names = {"user_id": user, "hash": sha256}
+        async with self._database.same_epoch(user, lambda: db.files.delete_many(names)):
+            for start in reversed(range(0, len(data), PART)):
+                id, part = "\x1f".join((user, sha256, str(start))), data[start : start + PART]
+                fields = {"_id": id, **names, "start": start, "size": len(data), "data": part}
+                await insert_new(db.files, [fields])
 
     @reading
     async def get(self, db: Database, user: str, sha256: str) -> bytes | None:
@@ -52,7 +40,7 @@ class MongoFiles(Files, Repository):
 
     @writing
     async def drop(self, db: Database, user: str, sha256: str, *, without: Collection[str] = ()) -> bool:
-        await MEMORIES.settled(db, user)
+        await MEMORIES.recover(db, user)
         query = {"memoriesId": user, "key": key_of(sha256), "status": {"$ne": "erased"}}
         names = {one["_id"] async for one in db.memories.find(query, {"_id": 1})}
         if names - set(without):

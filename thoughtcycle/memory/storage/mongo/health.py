@@ -15,7 +15,7 @@ class MongoHealth(Health, Repository):
         ]
         left = 0
         async for space in db.spaces.find({}, {"number": 1}):
-            number = await MEMORIES.settled(db, space["_id"])
+            number = await MEMORIES.recover(db, space["_id"])
             last = await db.journal.find_one({"space": space["_id"]}, {"number": 1}, sort=[("number", -1)])
             if last is not None and last["number"] > number:
                 lines.append(f"spaces {number} < journal {last['number']}")
@@ -31,7 +31,7 @@ class MongoHealth(Health, Repository):
 
     @reading
     async def cycle_states(self, db: Database, user: str) -> list[CycleState]:
-        await TRANSCRIPTS.settled(db, user)
+        await TRANSCRIPTS.recover(db, user)
         shown = {"chat_id": 1, "open": 1, "number": 1}
         return [
             CycleState(one["_id"], one["chat_id"], one["open"], one["number"])
@@ -40,7 +40,7 @@ class MongoHealth(Health, Repository):
 
     @reading
     async def stray_vectors(self, db: Database, space: str) -> list[str]:
-        await MEMORIES.settled(db, space)
+        await MEMORIES.recover(db, space)
         listed = await _listed(db, space)
         found = db.vectors.find({"memoriesId": space}, {"nosqlId": 1})
         return sorted([one["_id"] async for one in found if one["_id"] not in listed.get(one["nosqlId"], ())])

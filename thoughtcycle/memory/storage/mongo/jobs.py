@@ -54,7 +54,7 @@ class MongoJobs(Jobs, Repository):
     async def pending_cycles(self, db: Database, user: str | None, *, limit: int) -> list[Cycle]:
         query: Document = {"formation": "pending"}
         if user is not None:
-            await TRANSCRIPTS.settled(db, user)
+            await TRANSCRIPTS.recover(db, user)
             query["user_id"] = user
         found = db.cycles.find(query).sort([("opened", 1), ("number", 1)]).limit(limit)
         return [Cycle.model_validate_json(one["document"]) async for one in found]

@@ -2,23 +2,25 @@
 
 A writer reads the number in that document, checks what it expects elsewhere, and then puts all that it is
 going to write into the document, if the number is still the same. This one atomic write decides the commit.
-What it promised is carried out by steps that anybody may repeat at any time; the last one releases the
-document. One that stays taken belongs to somebody who died: whoever comes next carries out the rest.
+The writes follow in idempotent steps, which any process may repeat; the last one releases the document. A
+document that stays taken belongs to a writer that died: the next reader or writer carries out the rest.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from random import random
 from time import monotonic
 from typing import Any, TypeVar
 
 import bson
+from pymongo import UpdateOne
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from thoughtcycle.errors import StorageLocked
-from thoughtcycle.memory.storage.epochs import hashed
+from thoughtcycle.memory.storage.epochs import Forgotten, hashed
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 
 BUSY_SECONDS = 30.0
@@ -34,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Log:
-    """What a commit promised: entries numbered up to `last`."""
+    """The redo log of a commit: entries numbered up to `last`."""
 
     owner: str
     last: int
@@ -47,9 +49,9 @@ class Ledger:
 
     collection: str
     carry_out: Callable[[Database, Log], Awaitable[None]]
-    """Does what a log says, and nothing that was done already or is overtaken by a later commit."""
+    """Applies a redo log idempotently; skips entries that a later commit superseded."""
     take_back: Callable[[Database, Log], Awaitable[None]]
-    """Removes what steps that came too late brought back."""
+    """Deletes documents that steps of a late writer brought back."""
 
     async def write(
         self,
@@ -58,26 +60,29 @@ class Ledger:
         plan: Callable[[int], Awaitable[tuple[Sequence[Document], T]]],
         place: str,
     ) -> T:
-        """Commits the entries that `plan` makes of the last number; gives what it tells beside them.
+        """Commits the entries that `plan` makes of the last number; returns its second result.
 
         `plan` reads what the commit depends on; it is called again when another writer was faster.
         """
         until = monotonic() + BUSY_SECONDS
         while True:
-            number = await self.settled(db, owner)
-            entries, told = await plan(number)
+            number = await self.recover(db, owner)
+            entries, result = await plan(number)
             if not entries:
-                return told
+                return result
             log = Log(owner, number + len(entries), entries)
             if await self._decide(db, log, number):
                 await self._finish(db, log)
-                return told
+                return result
             if monotonic() > until:
                 raise StorageLocked(place)
             await asyncio.sleep(random() * _POLL_SECONDS)
 
-    async def settled(self, db: Database, owner: str) -> int:
-        """The owner's last number, once all up to it is carried out; the `base` when there is none."""
+    async def recover(self, db: Database, owner: str) -> int:
+        """Waits for the owner's last commit, or carries it out where its writer died; returns its number.
+
+        The `base` when there is none.
+        """
         seen, since = 0, 0.0
         while True:
             found = await db[self.collection].find_one({"_id": owner}, {"number": 1, "busy": 1})
@@ -89,21 +94,21 @@ class Ledger:
                 seen, since = found["number"], monotonic()
             if monotonic() - since < HELP_SECONDS:
                 await asyncio.sleep(_POLL_SECONDS)
-            elif (left := await self.read(db, owner)) is not None:
-                await self._finish(db, left)
+            elif (log := await self.read(db, owner)) is not None:
+                await self._finish(db, log)
 
     async def read(self, db: Database, owner: str) -> Log | None:
-        """What is decided and perhaps not carried out; None when the owner's document is free."""
+        """The commit that is decided and perhaps not carried out; None when the owner's document is free."""
         found = await db[self.collection].find_one({"_id": owner})
         if found is None or not found["busy"]:
             return None
         return Log(found["_id"], found["number"], bson.decode_all(found["log"]))
 
     async def _decide(self, db: Database, log: Log, number: int) -> bool:
-        """The one write that makes a commit true; False when another one was faster.
+        """Stores the redo log, which decides the commit; False when another writer was faster.
 
-        Where there is nothing to change the document is new: the first one, or the first since the owner was
-        forgotten. A writer of the time before knows a number below the base.
+        A missing document is made: it is the owner's first one, or the first since the owner was forgotten. A
+        writer of the time before knows a number below the base.
         """
         taken = {"number": log.last, "busy": True, "log": b"".join(map(bson.encode, log.entries))}
         if number:
@@ -126,6 +131,15 @@ class Ledger:
             await self.take_back(db, log)
 
 
+async def forgotten(db: Database, user: str) -> Forgotten:
+    """The trace of the user, if they were forgotten."""
+    found = await db.forgotten.find_one({"_id": hashed(user)})
+    if found is None:
+        return Forgotten()
+    at = datetime.fromisoformat(found["at"]) if found.get("at") else None
+    return Forgotten(int(found["epoch"]), int(found.get("spaces", 0)), int(found.get("transcripts", 0)), at)
+
+
 async def base(db: Database, collection: str, owner: str) -> int:
     """The number behind which the commits of a new document begin; all up to it are forgotten."""
     found = await db.forgotten.find_one({"_id": hashed(owner)}, {collection: 1})
@@ -138,14 +152,23 @@ async def insert_new(collection: AsyncCollection[Document], documents: Sequence[
         try:
             await collection.insert_many(documents, ordered=False)
         except BulkWriteError as error:
-            only_duplicates(error)
+            _only_duplicates(error)
 
 
-def only_duplicates(error: BulkWriteError) -> None:
-    """Raises `error` unless all that it tells of is documents that are there already."""
+def _only_duplicates(error: BulkWriteError) -> None:
+    """Raises `error` unless all its failures are documents that are there already."""
     failures: list[Any] = error.details.get("writeErrors") or []
     if error.details.get("writeConcernErrors") or any(one.get("code") != _DUPLICATE for one in failures):
         raise error
+
+
+async def upsert_newer(collection: AsyncCollection[Document], updates: Sequence[UpdateOne]) -> None:
+    """Does upserts that match older versions only: where a newer one is there, its id is a duplicate."""
+    if updates:
+        try:
+            await collection.bulk_write(updates, ordered=False)
+        except BulkWriteError as error:
+            _only_duplicates(error)
 
 
 async def find_in(

@@ -55,45 +55,44 @@ class MongoMemories(Memories, Repository):
         self, space: str, lookup: Lookup, plan: Callable[[ExistingRecords], tuple[Sequence[Write], R]]
     ) -> tuple[list[MemoryRecord], R]:
         found = await self.same(space, identities=lookup.identities, keys=lookup.keys)
-        standing = ExistingRecords([*found, *await self.records(space, lookup.ids)])
-        if merged := standing.merged():
-            standing = ExistingRecords([*standing.records, *await self.records(space, merged)])
-        if holding := standing.holding(lookup.keys):
-            standing = ExistingRecords(standing.records, await self.vectors(space, holding))
-        writes, told = plan(standing)
-        return await self.commit(space, writes), told
+        existing = ExistingRecords([*found, *await self.records(space, lookup.ids)])
+        if merged := existing.merged():
+            existing = ExistingRecords([*existing.records, *await self.records(space, merged)])
+        if holding := existing.holding(lookup.keys):
+            existing = ExistingRecords(existing.records, await self.vectors(space, holding))
+        writes, result = plan(existing)
+        return await self.commit(space, writes), result
 
     @reading
     async def records(self, db: Database, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
         stored = await documents(db, space, "_id", ids)
         if any(document["status"] == PROVISIONAL for document in stored):
-            await MEMORIES.settled(db, space)
+            await MEMORIES.recover(db, space)
             stored = await documents(db, space, "_id", ids)
-        found = {record.id: record for record in known(stored)}
+        found = {record.id: record for record in records_of(stored)}
         return [found[id] for id in dict.fromkeys(ids) if id in found]
 
     @reading
     async def same(
         self, db: Database, space: str, *, identities: Collection[str], keys: Collection[str]
     ) -> list[MemoryRecord]:
-        await MEMORIES.settled(db, space)
+        await MEMORIES.recover(db, space)
         found = await documents(db, space, "identity", identities, {"status": "active"})
         found += await documents(db, space, "activeKey", keys)
-        return list({record.id: record for record in known(found)}.values())
+        return list({record.id: record for record in records_of(found)}.values())
 
     @reading
     async def versions(self, db: Database, space: str, ids: Collection[str]) -> list[MemoryRecord]:
-        await MEMORIES.settled(db, space)
+        await MEMORIES.recover(db, space)
         kept: list[Status] = [status for status in STATUSES if status != "erased"]
-        found = known(await documents(db, space, "current", ids, {"status": {"$in": kept}}))
-        latest = [(record.valid_to or record.valid_from, record.revision, record) for record in found]
-        return [record for _, _, record in sorted(latest, key=lambda row: row[:2], reverse=True)]
+        found = records_of(await documents(db, space, "current", ids, {"status": {"$in": kept}}))
+        return sorted(found, key=lambda one: (one.valid_to or one.valid_from, one.revision), reverse=True)
 
     @reading
     async def of_cycles(self, db: Database, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
-        await MEMORIES.settled(db, space)
+        await MEMORIES.recover(db, space)
         shown = {"status": {"$in": ["active", "archived", "hidden"]}}
-        return known(await documents(db, space, "source.cycle", cycles, shown))
+        return records_of(await documents(db, space, "source.cycle", cycles, shown))
 
     @reading
     async def listing(
@@ -107,7 +106,7 @@ class MongoMemories(Memories, Repository):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[MemoryRecord]:
-        await MEMORIES.settled(db, space)
+        await MEMORIES.recover(db, space)
         if limit == 0:
             return []  # to MongoDB, no limit at all
         query: Document = {"memoriesId": space, "status": {"$in": list(statuses)}}
@@ -116,7 +115,7 @@ class MongoMemories(Memories, Repository):
         if after is not None:
             query["revision"] = {"$gt": after}
         cursor = db.memories.find(query).sort("revision", -1 if after is None else 1)
-        return known(await cursor.skip(offset).limit(limit or 0).to_list())
+        return records_of(await cursor.skip(offset).limit(limit or 0).to_list())
 
     @reading
     async def vectors(self, db: Database, space: str, memories: Collection[str]) -> list[Vector]:
@@ -135,13 +134,13 @@ class MongoMemories(Memories, Repository):
         after: int | None = None,
         limit: int | None = None,
     ) -> list[JournalEntry]:
-        await MEMORIES.settled(db, space)
+        await MEMORIES.recover(db, space)
         if limit == 0:
             return []  # to MongoDB, no limit at all
         query: Document = {"space": space}
         bounds = {"$lt": before, "$gt": after}
-        if lookup := {sign: number for sign, number in bounds.items() if number is not None}:
-            query["number"] = lookup
+        if asked := {sign: number for sign, number in bounds.items() if number is not None}:
+            query["number"] = asked
         way = -1 if after is None else 1
         if memories is None or len(memories) == 1:
             query |= {} if memories is None else {"memory": next(iter(memories))}
@@ -153,8 +152,8 @@ class MongoMemories(Memories, Repository):
 
     @reading
     async def feed(self, db: Database, space: str, after: int, *, model: str | None) -> Feed:
-        """What is newer than `number` may be in already; it comes again with the next feed."""
-        number = await MEMORIES.settled(db, space)
+        """Changes after `number` may be included already; they come again with the next feed."""
+        number = await MEMORIES.recover(db, space)
         if number == after:
             return Feed(number, (), ())
         if 0 < after <= await base(db, MEMORIES.collection, space):
@@ -170,7 +169,7 @@ class MongoMemories(Memories, Repository):
 
     @reading
     async def past(self, db: Database, space: str, at: datetime, *, model: str | None) -> Feed:
-        number = await MEMORIES.settled(db, space)
+        number = await MEMORIES.recover(db, space)
         found = _plain(await _stored(db, space, (*SEARCHED, "superseded")))
         entries, places = entries_of(document for document in found if was_valid(document, at))
         return Feed(number, entries, await _blocks(db, space, places, model, everything=True))
@@ -203,8 +202,8 @@ class MongoMemories(Memories, Repository):
     async def items(
         self, db: Database, space: str, *, ids: Collection[str] = (), keys: Collection[str] = ()
     ) -> list[StoredItem]:
-        if keys:  # who asks by id looked into an index, which has finished what was left undone
-            await MEMORIES.settled(db, space)
+        if keys:  # ids come from an index, which has recovered the last commit
+            await MEMORIES.recover(db, space)
         query = {"memoriesId": space, "status": "active"}
         wanted = (("_id", ids), ("activeKey", keys))
         return [
@@ -246,8 +245,8 @@ async def documents(
     return [document async for document in find_in(db.memories, query, field, values)]
 
 
-def known(stored: Sequence[Document]) -> list[MemoryRecord]:
-    """The records of those that are there for good."""
+def records_of(stored: Sequence[Document]) -> list[MemoryRecord]:
+    """The records of the documents that are not provisional."""
     return [memory_record(document) for document in stored if document["status"] != PROVISIONAL]
 
 

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import bson
 from pymongo import DeleteMany, UpdateOne
 from pymongo.asynchronous.collection import AsyncCollection
-from pymongo.errors import BulkWriteError
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord
 from thoughtcycle.memory.storage.base.memories import Conflict, Write
 from thoughtcycle.memory.storage.mongo.client import Database, Document
-from thoughtcycle.memory.storage.mongo.ledger import Ledger, Log, base, find_in, insert_new, only_duplicates
+from thoughtcycle.memory.storage.mongo.ledger import Ledger, Log, base, find_in, insert_new, upsert_newer
 from thoughtcycle.memory.storage.mongo.serialization import journal_document, memory_document, vector_document
 
 _LOG_BYTES = 8_000_000
@@ -165,11 +164,7 @@ async def _put_newer(vectors: AsyncCollection[Document], documents: Iterable[Doc
         )
         for one in documents
     ]
-    if updates:
-        try:
-            await vectors.bulk_write(updates, ordered=False)
-        except BulkWriteError as error:
-            only_duplicates(error)
+    await upsert_newer(vectors, updates)
 
 
 async def _take_back(db: Database, log: Log) -> None:

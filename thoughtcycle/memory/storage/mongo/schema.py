@@ -21,7 +21,15 @@ class Index:
     fields: tuple[str, ...]
     unique: bool = False
     only: Mapping[str, Any] | None = None
-    """Index just the documents that fit."""
+    """Restricts the index to documents that match."""
+
+    @property
+    def model(self) -> IndexModel:
+        """The index for the driver."""
+        options: dict[str, Any] = {"unique": True} if self.unique else {}
+        if self.only is not None:
+            options["partialFilterExpression"] = self.only
+        return IndexModel([(field, 1) for field in self.fields], **options)
 
 
 MIGRATIONS: Sequence[Sequence[Index]] = (
@@ -67,22 +75,14 @@ MIGRATIONS: Sequence[Sequence[Index]] = (
 
 _ESCAPED = (
     *("memories", "vectors", "journal", "accesses", "conversations", "cycles", "message_vectors", "jobs"),
-    *(
-        "sheets",
-        "tombstones",
-        "erasure_keys",
-        "files",
-        "channel_links",
-        "link_codes",
-        "spaces",
-        "transcripts",
-    ),
+    *("sheets", "tombstones", "erasure_keys", "files", "channel_links", "link_codes", "spaces"),
+    "transcripts",
 )
 """Collections in which U+0000 stood as U+2400 and "0", and U+2400 as U+2400 and "1", before migration 8."""
 
 
 async def _unescape(db: Database) -> None:
-    """Brings texts into their own form, without U+0000."""
+    """Replaces the escapes by their characters, except U+0000, which goes."""
     for name in _ESCAPED:
         aside = {"data": 0, "log": 0} | ({} if name == "tombstones" else {"document": 0})  # not escaped
         async for found in db[name].find({}, aside):
@@ -104,7 +104,7 @@ def _unescaped(value: Any) -> Any:
 
 
 async def _divide_sheets(db: Database) -> None:
-    """Brings what was one document, or a document and its annex, into entries; what is there stays."""
+    """Splits each sheet, with or without its annex, into a document and entries; those that exist stay."""
     async for sheet in db.sheets.find({}):
         if (sheet.get("kind"), sheet.get("document")) == ("settings", None):
             continue
@@ -126,7 +126,7 @@ async def _divide_sheets(db: Database) -> None:
 
 
 CONVERSIONS: Mapping[int, Callable[[Database], Awaitable[None]]] = {8: _unescape, 9: _divide_sheets}
-"""What a migration does beside indexes."""
+"""Migration → its work beside indexes."""
 
 
 async def migrate(db: Database, place: str) -> None:
@@ -136,20 +136,13 @@ async def migrate(db: Database, place: str) -> None:
     """
     for number in range(await _version(db, place) + 1, len(MIGRATIONS) + 1):
         for collection, indexes in groupby(MIGRATIONS[number - 1], lambda index: index.collection):
-            await db[collection].create_indexes([_model(index) for index in indexes])
+            await db[collection].create_indexes([index.model for index in indexes])
         if number in CONVERSIONS:
             await CONVERSIONS[number](db)
         try:
             await db.schema_versions.insert_one({"_id": number})
         except DuplicateKeyError:
             continue  # another process did the same meanwhile
-
-
-def _model(index: Index) -> IndexModel:
-    options: dict[str, Any] = {"unique": True} if index.unique else {}
-    if index.only is not None:
-        options["partialFilterExpression"] = index.only
-    return IndexModel([(field, 1) for field in index.fields], **options)
 
 
 async def _version(db: Database, place: str) -> int:

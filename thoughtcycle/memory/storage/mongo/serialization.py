@@ -8,11 +8,15 @@ import json
 
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Vector
 from thoughtcycle.memory.storage.mongo.client import Document
-from thoughtcycle.memory.storage.packing import is_packed
-from thoughtcycle.memory.storage.serialization import from_document, identity_of, to_document
+from thoughtcycle.memory.storage.serialization import from_document, identity_of, is_packed, to_document
 
 _OURS = ("identity", "activeKey")
 """Fields that only queries use."""
+_VECTOR_FIELDS = {
+    **{"_id": "id", "memoriesId": "space", "nosqlId": "memory"},
+    **{name: name for name in ("text", "model", "data")},
+}
+"""Field of a stored vector → attribute of its record."""
 
 
 def plain_document(record: MemoryRecord, *, aside: bool | None = None) -> Document:
@@ -35,7 +39,7 @@ def memory_record(document: Document) -> MemoryRecord:
 
 
 def plain_fields(document: Document) -> Document:
-    """The fields of a stored memory, or some of them, as `storage.serialization` knows them."""
+    """The fields of a stored memory, or some of them, in the form that `storage.serialization` reads."""
     fields = {name: value for name, value in document.items() if name not in _OURS}
     if isinstance(fields.get("content"), dict) and not is_packed(fields["content"]):
         fields["content"] = json.loads(fields["content"]["json"])
@@ -44,35 +48,19 @@ def plain_fields(document: Document) -> Document:
 
 def vector_document(vector: Vector, revision: int) -> Document:
     """A stored vector; `revision` is the number of the change that wrote it."""
-    return {
-        "_id": vector.id,
-        "memoriesId": vector.space,
-        "nosqlId": vector.memory,
-        "text": vector.text,
-        "model": vector.model,
-        "data": vector.data,
-        "revision": revision,
-    }
+    return {field: getattr(vector, name) for field, name in _VECTOR_FIELDS.items()} | {"revision": revision}
 
 
 def vector_record(document: Document) -> Vector:
     """The record of a stored vector."""
-    return Vector(
-        id=document["_id"],
-        space=document["memoriesId"],
-        memory=document["nosqlId"],
-        text=document["text"],
-        model=document["model"],
-        data=document["data"],
-    )
+    return Vector(**{name: document[field] for field, name in _VECTOR_FIELDS.items()})
 
 
 def journal_document(entry: JournalEntry) -> Document:
     """A stored journal row."""
     row: Document = entry.model_dump(mode="json", exclude={"before"})
-    row["before"] = (
-        None if entry.before is None else plain_document(entry.before, aside=entry.op == "archive" or None)
-    )
+    aside = entry.op == "archive" or None
+    row["before"] = plain_document(entry.before, aside=aside) if entry.before is not None else None
     return row
 
 

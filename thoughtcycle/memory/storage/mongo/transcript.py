@@ -5,15 +5,23 @@ from datetime import datetime
 from typing import TypeVar
 
 from pymongo import UpdateOne
-from pymongo.errors import BulkWriteError, DuplicateKeyError
+from pymongo.errors import DuplicateKeyError
 
 from thoughtcycle.memory.model import Conversation, Cycle, MessageVector
 from thoughtcycle.memory.storage.base.memories import Conflict
-from thoughtcycle.memory.storage.base.transcript import Amended, Begun, CycleFeed, Transcript
+from thoughtcycle.memory.storage.base.transcript import (
+    Amended,
+    Begun,
+    BranchWalk,
+    CycleFeed,
+    Transcript,
+    links_of,
+    same_words,
+)
 from thoughtcycle.memory.storage.mongo.chats import claimed
 from thoughtcycle.memory.storage.mongo.client import Database, Document
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
-from thoughtcycle.memory.storage.mongo.ledger import base, find_in, only_duplicates
+from thoughtcycle.memory.storage.mongo.ledger import base, find_in, upsert_newer
 from thoughtcycle.memory.storage.mongo.transcript_commit import (
     TRANSCRIPTS,
     as_tip,
@@ -21,9 +29,9 @@ from thoughtcycle.memory.storage.mongo.transcript_commit import (
     drop_vectors,
     worded_in,
 )
-from thoughtcycle.memory.storage.transcript_rows import Walk, links_of, same_words
 
 T = TypeVar("T")
+_VECTOR = ("cycle", "digest", "model", "data")
 
 
 class MongoTranscript(Transcript, Repository):
@@ -32,11 +40,11 @@ class MongoTranscript(Transcript, Repository):
         self, db: Database, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]
     ) -> Begun:
         await self._database.begin_epoch(user, at)
-        known = await claimed(db, chat, user, at, asked=at)
-        if known.user != user:
-            return Begun(known, None, ())
-        left = await self.open_cycles(user=user, chat=chat)
-        return Begun(known, await self.add_cycle(cycle(known)), tuple(left))
+        stored = await claimed(db, chat, user, at, asked=at)
+        if stored.user != user:
+            return Begun(stored, None, ())
+        interrupted = await self.open_cycles(user=user, chat=chat)
+        return Begun(stored, await self.add_cycle(cycle(stored)), tuple(interrupted))
 
     @writing
     async def add_cycle(self, db: Database, cycle: Cycle) -> Cycle:
@@ -48,10 +56,23 @@ class MongoTranscript(Transcript, Repository):
                 return await self._known(cycle)
             return cycle
 
+        return await self._add_closed(db, cycle, append=False)
+
+    @writing
+    async def append_cycle(self, db: Database, cycle: Cycle) -> Cycle:
+        await self._database.check_epoch(cycle.user)
+        return await self._add_closed(db, cycle, append=True)
+
+    async def _add_closed(self, db: Database, cycle: Cycle, *, append: bool) -> Cycle:
         async def plan(number: int) -> tuple[list[Document], Cycle]:
             if await db.cycles.find_one({"_id": cycle.id}, {"_id": 1}) is not None:
                 return [], await self._known(cycle)
-            return [{"document": cycle_document(cycle, 1, number + 1), "before": None, "tip": None}], cycle
+            added = cycle
+            if append:
+                chat = await db.conversations.find_one({"chat_id": cycle.chat}, {"tip": 1})
+                added = cycle.model_copy(update={"parent": chat["tip"] if chat else None})
+            tip = as_tip(added, number + 1) if append else None
+            return [{"document": cycle_document(added, 1, number + 1), "before": None, "tip": tip}], added
 
         return await self._commit(db, cycle.user, plan)
 
@@ -67,28 +88,14 @@ class MongoTranscript(Transcript, Repository):
         async with self._database.turn(TRANSCRIPTS.collection, user):
             return await TRANSCRIPTS.write(db, user, plan, self._database.place)
 
-    @writing
-    async def append_cycle(self, db: Database, cycle: Cycle) -> Cycle:
-        await self._database.check_epoch(cycle.user)
-
-        async def plan(number: int) -> tuple[list[Document], Cycle]:
-            if await db.cycles.find_one({"_id": cycle.id}, {"_id": 1}) is not None:
-                return [], await self._known(cycle)
-            chat = await db.conversations.find_one({"chat_id": cycle.chat}, {"tip": 1})
-            added = cycle.model_copy(update={"parent": chat["tip"] if chat else None})
-            document = cycle_document(added, 1, number + 1)
-            return [{"document": document, "before": None, "tip": as_tip(added, number + 1)}], added
-
-        return await self._commit(db, cycle.user, plan)
-
     @reading
     async def cycle(self, db: Database, user: str, id: str) -> Cycle | None:
-        found = await db.cycles.find_one(_key(user, id))
+        found = await db.cycles.find_one({"_id": id, "user_id": user})
         return None if found is None else _cycle(found)
 
     @reading
     async def path(self, db: Database, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:
-        walk = Walk(chat, tip, limit)
+        walk = BranchWalk(chat, tip, limit)
         while walk.next is not None:
             walk.add(await self.cycle(user, walk.next))
         return walk.closed
@@ -106,7 +113,7 @@ class MongoTranscript(Transcript, Repository):
     ) -> Amended | None:
 
         async def plan(number: int) -> tuple[list[Document], Amended | None]:
-            found = await db.cycles.find_one(_key(user, id))
+            found = await db.cycles.find_one({"_id": id, "user_id": user})
             if found is None:
                 return [], None
             known = _cycle(found)
@@ -135,7 +142,7 @@ class MongoTranscript(Transcript, Repository):
     ) -> list[Cycle]:
         query: Document = {"open": True}
         if user is not None:
-            await TRANSCRIPTS.settled(db, user)
+            await TRANSCRIPTS.recover(db, user)
             query["user_id"] = user
         if chat is not None:
             query["chat_id"] = chat
@@ -145,14 +152,14 @@ class MongoTranscript(Transcript, Repository):
 
     @reading
     async def links(self, db: Database, user: str, chats: Collection[str]) -> dict[str, str | None]:
-        await TRANSCRIPTS.settled(db, user)
+        await TRANSCRIPTS.recover(db, user)
         found = find_in(db.cycles, {"user_id": user}, "chat_id", chats, {"parent": 1, "chat_id": 1})
         return links_of([(one["_id"], one["parent"], one["chat_id"]) async for one in found])
 
     @reading
     async def cycle_feed(self, db: Database, user: str, after: int, *, model: str | None) -> CycleFeed:
         """Its number counts the changes of open cycles too."""
-        number = await TRANSCRIPTS.settled(db, user)
+        number = await TRANSCRIPTS.recover(db, user)
         if number == after:
             return CycleFeed(number, (), {}, ())
         if 0 < after <= await base(db, TRANSCRIPTS.collection, user):
@@ -170,33 +177,25 @@ class MongoTranscript(Transcript, Repository):
             own = {"user_id": user, "model": model}
             async for one in find_in(db.message_vectors, own, "cycle", versions):
                 if one["version"] == versions[one["cycle"]]:
-                    vectors.append(_message_vector(one))
+                    vectors.append(MessageVector(**{name: one[name] for name in _VECTOR}))
         return CycleFeed(number, tuple(map(_cycle, found)), tips, tuple(vectors))
 
     @writing
     async def keep_message_vectors(self, db: Database, user: str, vectors: Sequence[MessageVector]) -> None:
-        """A vector counts while its cycle has the words it was made for."""
+        """Stores each vector with the version of its cycle; a vector of former words counts no longer."""
         versions = await _versions(db, user, vectors)
-        updates = [
-            _kept(user, vector, versions[vector.cycle]) for vector in vectors if vector.cycle in versions
-        ]
-        if not updates:
-            return
-        try:
-            await db.message_vectors.bulk_write(updates, ordered=False)
-        except BulkWriteError as error:
-            only_duplicates(error)
+        known = [vector for vector in vectors if vector.cycle in versions]
+        updates = [_vector_update(user, vector, versions[vector.cycle]) for vector in known]
+        await upsert_newer(db.message_vectors, updates)
         for cycle, version in (await _versions(db, user, vectors)).items():
             if version != versions.get(cycle):  # amended meanwhile
                 await drop_vectors(db, cycle, version)
 
     @reading
     async def cycles(self, db: Database, user: str, ids: Sequence[str]) -> list[Cycle]:
-        await TRANSCRIPTS.settled(db, user)
-        found = {
-            document["_id"]: Cycle.model_validate_json(document["document"])
-            async for document in find_in(db.cycles, {"user_id": user}, "_id", ids)
-        }
+        await TRANSCRIPTS.recover(db, user)
+        stored = find_in(db.cycles, {"user_id": user}, "_id", ids)
+        found = {document["_id"]: _cycle(document) async for document in stored}
         return [found[id] for id in dict.fromkeys(ids) if id in found]
 
     @writing
@@ -210,20 +209,11 @@ async def _versions(db: Database, user: str, vectors: Sequence[MessageVector]) -
     return {cycle["_id"]: worded_in(cycle) async for cycle in found}
 
 
-def _kept(user: str, vector: MessageVector, version: int) -> UpdateOne:
+def _vector_update(user: str, vector: MessageVector, version: int) -> UpdateOne:
     names = {"cycle": vector.cycle, "digest": vector.digest, "model": vector.model}
     fields = {**names, "user_id": user, "data": vector.data, "version": version}
     id = "\x1f".join(names.values())
     return UpdateOne({"_id": id, "version": {"$lte": version}}, {"$set": fields}, upsert=True)
-
-
-def _message_vector(found: Document) -> MessageVector:
-    names = {name: found[name] for name in ("cycle", "digest", "model")}
-    return MessageVector(**names, data=found["data"])
-
-
-def _key(user: str, id: str) -> Document:
-    return {"_id": id, "user_id": user}
 
 
 def _cycle(found: Document) -> Cycle:

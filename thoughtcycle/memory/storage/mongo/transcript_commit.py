@@ -1,7 +1,7 @@
 """Changes of cycles on MongoDB as whole commits (see ledger).
 
-So changes of closed cycles are numbered in the order in which readers see them, and the end of a chat's live
-branch moves with its cycle.
+So changes of closed cycles are numbered in the order in which readers see them, and the tip of a chat moves
+with its cycle.
 """
 
 from thoughtcycle.memory.model import Cycle
@@ -11,7 +11,7 @@ from thoughtcycle.memory.storage.mongo.ledger import Ledger, Log, base, insert_n
 
 
 def cycle_document(cycle: Cycle, version: int, number: int | None, *, worded: int | None = None) -> Document:
-    """`worded`: the version that gave it its words; None: this one."""
+    """A stored cycle; `worded` is the version that last changed its words (None: this one)."""
     names = {"_id": cycle.id, "user_id": cycle.user, "chat_id": cycle.chat, "parent": cycle.parent}
     state = {"open": not cycle.closed, "heartbeat": cycle.heartbeat.timestamp(), "formation": cycle.formation}
     return {
@@ -26,12 +26,12 @@ def cycle_document(cycle: Cycle, version: int, number: int | None, *, worded: in
 
 
 def worded_in(cycle: Document) -> int:
-    """The version of a stored cycle that gave it its words; those kept earlier do not tell."""
+    """The version of a stored cycle that last changed its words; old documents lack the field."""
     return int(cycle["worded"] if "worded" in cycle else cycle["version"])
 
 
 def as_tip(cycle: Cycle, number: int) -> Document:
-    """What makes `cycle` the end of its chat's live branch."""
+    """The fields of a chat whose tip is `cycle`."""
     return {"tip": cycle.id, "tipped": number, "updated_at": stored_time(cycle.heartbeat)}
 
 
@@ -50,7 +50,7 @@ async def _carry_out(db: Database, log: Log) -> None:
 
 
 async def drop_vectors(db: Database, cycle: str, version: int) -> None:
-    """Those made for a version before this one."""
+    """Deletes the vectors of versions before this one."""
     await db.message_vectors.delete_many({"cycle": cycle, "version": {"$lt": version}})
 
 

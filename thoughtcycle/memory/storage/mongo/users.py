@@ -12,48 +12,25 @@ from thoughtcycle.memory.storage.base.users import Census, Pulse, Users
 from thoughtcycle.memory.storage.epochs import hashed
 from thoughtcycle.memory.storage.mongo.client import Database
 from thoughtcycle.memory.storage.mongo.database import Repository, reading, writing
-from thoughtcycle.memory.storage.mongo.epochs import forgotten
-from thoughtcycle.memory.storage.mongo.ledger import Ledger, find_in
+from thoughtcycle.memory.storage.mongo.ledger import Ledger, find_in, forgotten
 from thoughtcycle.memory.storage.mongo.memory_commit import MEMORIES, PROVISIONAL, sweep_memories
 from thoughtcycle.memory.storage.mongo.serialization import journal_record
 from thoughtcycle.memory.storage.mongo.transcript_commit import TRANSCRIPTS, sweep_cycles
 
-_STORED = {
-    "memories": "memoriesId",
-    "vectors": "memoriesId",
-    "journal": "space",
-    "conversations": "user_id",
-    "cycles": "user_id",
-    "message_vectors": "user_id",
-    "documents": "user_id",
-    "settings": "user_id",
-}
-"""Collection → the field that names the user, of what counts as a user's own documents."""
 OWNED = {
-    "accesses": "memoriesId",
-    "memories": "memoriesId",
-    "vectors": "memoriesId",
+    **dict.fromkeys(("accesses", "memories", "vectors"), "memoriesId"),
     "journal": "space",
-    "cycles": "user_id",
-    "message_vectors": "user_id",
-    "conversations": "user_id",
-    "jobs": "user_id",
-    "documents": "user_id",
-    "settings": "user_id",
-    "tombstones": "user_id",
-    "erasure_keys": "_id",
-    "files": "user_id",
-    "channel_links": "user_id",
-    "link_codes": "user_id",
-    "spaces": "_id",
-    "transcripts": "_id",
+    **dict.fromkeys(("cycles", "message_vectors", "conversations", "documents", "settings"), "user_id"),
+    **dict.fromkeys(("jobs", "tombstones", "files", "channel_links", "link_codes"), "user_id"),
+    **dict.fromkeys(("erasure_keys", "spaces", "transcripts"), "_id"),
 }
 """Collection → the field that names the user."""
-_AT_ONCE = OWNED.keys() - {
-    *("memories", "vectors", "journal", "cycles", "message_vectors"),
-    *("spaces", "transcripts"),
-}
-"""What no commit may bring back."""
+_COMMITTED = ("memories", "vectors", "journal", "cycles", "message_vectors")
+"""Collections that commits write."""
+_COUNTED = (*_COMMITTED, "conversations", "documents", "settings")
+"""Collections that count as a user's own documents."""
+_NOT_COMMITTED = OWNED.keys() - {*_COMMITTED, "spaces", "transcripts"}
+"""Collections into which no commit may bring anything back."""
 _IDS = ("_id", "chat_id", "parent", "tip", "cycle", "memory", "current", "nosqlId", "thread_id")
 
 
@@ -61,27 +38,26 @@ class MongoUsers(Users, Repository):
     @reading
     async def listing(self, db: Database) -> list[str]:
         found: set[str] = set()
-        for collection, field in {**_STORED, "files": "user_id", "channel_links": "user_id"}.items():
-            found.update(await db[collection].distinct(field))
+        for collection in (*_COUNTED, "files", "channel_links"):
+            found.update(await db[collection].distinct(OWNED[collection]))
         return sorted(found)
 
     @reading
     async def census(self, db: Database, user: str) -> Census:
-        await MEMORIES.settled(db, user)
-        await TRANSCRIPTS.settled(db, user)
+        await MEMORIES.recover(db, user)
+        await TRANSCRIPTS.recover(db, user)
         shown = {"status": 1, "kind": 1}
         query = {"memoriesId": user, "status": {"$ne": PROVISIONAL}}
         kinds = Counter([(one["status"], one["kind"]) async for one in db.memories.find(query, shown)])
-        kept = {"user_id": user, "document": {"$ne": None}}
-        sheets = Counter([one["kind"] async for one in db.documents.find(kept, {"kind": 1})])
+        stored = {"user_id": user, "document": {"$ne": None}}
+        sheets = Counter([one["kind"] async for one in db.documents.find(stored, {"kind": 1})])
         sheets["settings"] = await db.settings.count_documents({"_id": user})
         sizes: dict[str, list[int]] = {}
         options = bson.CodecOptions(document_class=RawBSONDocument)
-        for collection, field in _STORED.items():
+        for collection in _COUNTED:
             raw = db.get_collection(collection).with_options(codec_options=options)
-            sizes[collection] = [len(one.raw) async for one in raw.find({field: user})]
-        whole = db.files.find({"user_id": user, "start": 0}, {"size": 1})
-        files = [one["size"] async for one in whole]
+            sizes[collection] = [len(one.raw) async for one in raw.find({OWNED[collection]: user})]
+        files = [one["size"] async for one in db.files.find({"user_id": user, "start": 0}, {"size": 1})]
         return Census(
             memories=dict(kinds),
             chats=len(sizes["conversations"]),
@@ -103,7 +79,7 @@ class MongoUsers(Users, Repository):
 
     @reading
     async def pulse(self, db: Database, user: str) -> Pulse:
-        await MEMORIES.settled(db, user)
+        await MEMORIES.recover(db, user)
         rows = db.journal.find({"space": user}).sort("number", -1).limit(1)
         last = [journal_record(row) async for row in rows]
         at = (await forgotten(db, user)).at
@@ -111,8 +87,9 @@ class MongoUsers(Users, Repository):
 
     @writing
     async def forget(self, db: Database, user: str, at: datetime) -> Mapping[str, int]:
-        """First the epoch is over and the numbers go on behind the last ones, then the documents that decide
-        commits go, then all that was ever committed; who carries out a commit later takes it back.
+        """Ends the epoch, removes the ledgers, then all that was ever committed.
+
+        The numbers go on behind the last ones; a process that carries out an old commit later takes it back.
         """
         counts: Counter[str] = Counter()
         for collection, field in OWNED.items():
@@ -121,10 +98,10 @@ class MongoUsers(Users, Repository):
         await db.forgotten.update_one(
             {"_id": hashed(user)}, {**over, "$max": {"spaces": 0, "transcripts": 0}}, upsert=True
         )
-        ends = [await _ended(db, ledger, user) for ledger in (MEMORIES, TRANSCRIPTS)]
+        ends = [await _end_ledger(db, ledger, user) for ledger in (MEMORIES, TRANSCRIPTS)]
         await sweep_memories(db, user, ends[0])
         await sweep_cycles(db, user, ends[1])
-        for collection in _AT_ONCE:
+        for collection in _NOT_COMMITTED:
             await db[collection].delete_many({OWNED[collection]: user})
         self._database.epochs.begin(user, (await forgotten(db, user)).epoch)
         return {collection: count for collection, count in counts.items() if count}
@@ -135,9 +112,7 @@ class MongoUsers(Users, Repository):
         for name in await db.list_collection_names():
             if name.startswith("system.") or name in ("forgotten", "schema_versions"):
                 continue
-            owner = OWNED.get(name)
-            found[name] += await db[name].count_documents({"owner": user})
-            if owner is not None:
+            for owner in {"owner", OWNED.get(name, "owner")}:
                 found[name] += await db[name].count_documents({owner: user})
             for field in _IDS if ids else ():
                 found[name] += len([1 async for _ in find_in(db[name], {}, field, ids, {"_id": 1})])
@@ -160,17 +135,17 @@ class MongoUsers(Users, Repository):
 
 async def _database_bytes(db: Database) -> int | None:
     try:
-        told = await db.command("dbStats")
+        stats = await db.command("dbStats")
     except OperationFailure:
         return None
-    size = told.get("totalSize", told.get("storageSize"))
+    size = stats.get("totalSize", stats.get("storageSize"))
     return None if size is None else int(size)
 
 
-async def _ended(db: Database, ledger: Ledger, user: str) -> int:
-    """Removes the document of the user's commits; the number from which new ones go on."""
+async def _end_ledger(db: Database, ledger: Ledger, user: str) -> int:
+    """Removes the user's document of a ledger; the number from which new commits go on."""
     while True:
-        number = await ledger.settled(db, user)
+        number = await ledger.recover(db, user)
         base = {"$max": {ledger.collection: number + 1}}
         await db.forgotten.update_one({"_id": hashed(user)}, base)
         await db[ledger.collection].delete_one({"_id": user, "number": number, "busy": False})

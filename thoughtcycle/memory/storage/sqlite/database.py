@@ -1,8 +1,8 @@
-"""A SQLite connection on one thread of its own: writes one by one, reads of the same moment together."""
+"""A SQLite connection on a thread of its own, the repositories' methods on it, and queries they share."""
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext
 from datetime import datetime
@@ -11,10 +11,9 @@ from pathlib import Path
 from types import CoroutineType, MethodType
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
-from thoughtcycle.errors import InputRefused, NotAllowed
-from thoughtcycle.memory.storage.epochs import Epochs
+from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.storage.epochs import Epochs, Forgotten, hashed
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.sqlite.queries import forgotten
 from thoughtcycle.memory.storage.sqlite.schema import check_version, migrate
 from thoughtcycle.memory.storage.sqlite.watch import Watch
 from thoughtcycle.memory.storage.sqlite_file import SqliteConnection, make_private, use_wal
@@ -24,22 +23,22 @@ BUSY_SECONDS = 5.0
 
 _CACHE_KB = 32_000
 """Pages that stay in memory: ids are random, so every save touches pages all over the file."""
+_CHUNK = 500
+"""Values of one IN list."""
 _CHECKPOINT_PAGES = 4_000
 """Pages of 4 KB in the WAL before they are moved into the file: pages written again meanwhile move once."""
 
 P = ParamSpec("P")
-Q = ParamSpec("Q")
 T = TypeVar("T")
 R = TypeVar("R", bound="Repository")
 Method: TypeAlias = "Callable[Concatenate[R, P], CoroutineType[Any, Any, T]]"
-"""What `async def` makes of a method of R."""
-
+"""A method of R made by `async def`."""
 Reading = tuple[Callable[[], Any], "asyncio.Future[Any]"]
-"""What is to be read, and who waits for it."""
+"""A read, and the future of its caller."""
 
 
 class SqliteDatabase:
-    """Takes an open connection that belongs to the one thread of `executor`. For one event loop."""
+    """An open connection that belongs to the one thread of `executor`; for one event loop."""
 
     def __init__(
         self, connection: SqliteConnection, watch: Watch, executor: ThreadPoolExecutor, place: str
@@ -52,7 +51,7 @@ class SqliteDatabase:
         self.watch = watch
         """Belongs to the event loop's thread."""
         self.epochs = Epochs()
-        """Those in which it began to write for users."""
+        """The epochs in which this process began to write for users."""
 
     @classmethod
     @asynccontextmanager
@@ -76,15 +75,15 @@ class SqliteDatabase:
     async def read(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Reads. What is asked for in the same moment takes one way to the thread, which costs the most."""
+        """Reads. Reads of the same moment go to the thread together: the way there costs the most."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
         self._reads.append((partial(work, self._connection, *args, **kwargs), answer))
         if len(self._reads) == 1:
-            loop.call_soon(self._gathered)
+            loop.call_soon(self._send_gathered)
         return await answer
 
-    def _gathered(self) -> None:
+    def _send_gathered(self) -> None:
         reads, self._reads = self._reads, []
         self._send(reads)
 
@@ -105,7 +104,7 @@ class SqliteDatabase:
         done.add_done_callback(partial(self._answer, reads))
 
     def _answer(self, reads: Sequence[Reading], done: "asyncio.Future[list[Any]]") -> None:
-        """Hands over what was read; where that failed, each is read by itself, and fails for itself."""
+        """Hands over the results; after a failure each is read by itself, and fails for itself."""
         if done.cancelled():
             for _, answer in reads:
                 answer.cancel()
@@ -126,9 +125,8 @@ class SqliteDatabase:
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Writes in one transaction; it ends on its thread even when the caller is cancelled."""
-        return await self._run(
-            self._transaction, "IMMEDIATE", partial(work, self._connection, *args, **kwargs)
-        )
+        loop, done = asyncio.get_running_loop(), partial(work, self._connection, *args, **kwargs)
+        return await loop.run_in_executor(self._executor, self._transaction, "IMMEDIATE", done)
 
     async def outside(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Does `work` outside a transaction."""
@@ -137,21 +135,14 @@ class SqliteDatabase:
             with translated(self._place):
                 return work(self._connection)
 
-        return await self._run(translating)
-
-    async def _run(self, work: Callable[Q, T], *args: Q.args, **kwargs: Q.kwargs) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, partial(work, *args, **kwargs))
+        return await asyncio.get_running_loop().run_in_executor(self._executor, translating)
 
     def begin_epoch(self, db: sqlite3.Connection, user: str, at: datetime) -> None:
         """To be called in a write with which something of the user's begins.
 
         Raises NotAllowed('user_forgotten') where the user was forgotten at `at` or later.
         """
-        left = forgotten(db, user)
-        if left.at is not None and at <= left.at:
-            raise NotAllowed("user_forgotten")
-        self.epochs.begin(user, left.epoch)
+        self.epochs.begin(user, forgotten(db, user).epoch_after(at))
 
     def check_epoch(self, db: sqlite3.Connection, user: str) -> None:
         """To be called in a write that may belong to a time before the user was forgotten.
@@ -184,21 +175,21 @@ class Repository:
 def reading(work: Callable[Concatenate[R, sqlite3.Connection, P], T]) -> "Method[R, P, T]":
     """Makes a method of a function of the connection, which only reads; it runs on the database's thread."""
 
-    @wraps(work)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.read(MethodType(work, self), *args, **kwargs)
-
-    return cast("Method[R, P, T]", method)
+    return cast("Method[R, P, T]", _method(work, SqliteDatabase.read))
 
 
 def writing(work: Callable[Concatenate[R, sqlite3.Connection, P], T]) -> "Method[R, P, T]":
     """As `reading`, of a function that writes: all that it does is one transaction."""
 
-    @wraps(work)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.write(MethodType(work, self), *args, **kwargs)
+    return cast("Method[R, P, T]", _method(work, SqliteDatabase.write))
 
-    return cast("Method[R, P, T]", method)
+
+def _method(work: Callable[..., T], run: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Any]:
+    @wraps(work)
+    async def method(self: Repository, /, *args: Any, **kwargs: Any) -> T:
+        return await run(self._database, MethodType(work, self), *args, **kwargs)
+
+    return method
 
 
 def connect(path: Path, busy_seconds: float) -> SqliteConnection:
@@ -222,3 +213,30 @@ def connect(path: Path, busy_seconds: float) -> SqliteConnection:
             connection.close()
             raise
         return connection
+
+
+def where_in(
+    db: sqlite3.Connection, query: str, values: Collection[str], *given: str, more: str = ""
+) -> Iterator[Any]:
+    """Rows for which the column that ends `query` is one of `values`; SQLite takes only so many at once.
+
+    `given` fill the placeholders before it; `more` follows it.
+    """
+    wanted = list(dict.fromkeys(values))
+    for start in range(0, len(wanted), _CHUNK):
+        some = wanted[start : start + _CHUNK]
+        yield from db.execute(f"{query} IN ({marks(some)}) {more}", (*given, *some))
+
+
+def marks(values: Collection[str]) -> str:
+    """A placeholder for each of `values`."""
+    return ", ".join("?" * len(values))
+
+
+def forgotten(db: sqlite3.Connection, user: str) -> Forgotten:
+    """The trace of the user, if they were forgotten."""
+    query = "SELECT epoch, journal, cycles, at FROM forgotten WHERE user = ?"
+    if (row := db.execute(query, (hashed(user),)).fetchone()) is None:
+        return Forgotten()
+    epoch, journal, cycles, at = row
+    return Forgotten(epoch, journal, cycles, datetime.fromisoformat(at) if at else None)

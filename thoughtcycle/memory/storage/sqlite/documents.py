@@ -65,7 +65,7 @@ class SqliteDocuments(Documents, Repository):
 
     @writing
     def drop(self, db: Connection, user: str, name: DocumentName, *, at: datetime) -> None:
-        """What stands in the place of another's, moved there by hand, goes."""
+        """Deletes the document instead where it was moved by hand to another user's chat."""
         self._database.check_epoch(db, user)
         kind, id = name
         if kind == "conversation":
@@ -141,7 +141,7 @@ def _put_part(db: Connection, number: int, part: str, entries: Sequence[str]) ->
 
 
 def _clear_place(db: Connection, user: str, name: DocumentName) -> None:
-    """What stands, moved there by hand, in the place of the document of a chat of the user's goes."""
+    """Deletes documents of others that were moved by hand to a chat of the user."""
     kind, id = name
     if kind == "conversation":
         db.execute(

@@ -6,8 +6,7 @@ from sqlite3 import Connection
 
 from thoughtcycle.memory.model import Cycle, Job, JobState
 from thoughtcycle.memory.storage.base.jobs import Jobs
-from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
-from thoughtcycle.memory.storage.sqlite.queries import marks
+from thoughtcycle.memory.storage.sqlite.database import Repository, marks, reading, writing
 
 
 class SqliteJobs(Jobs, Repository):

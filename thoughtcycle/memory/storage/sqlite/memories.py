@@ -28,15 +28,22 @@ from thoughtcycle.memory.storage.serialization import (
     parsed,
     was_valid,
 )
-from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
-from thoughtcycle.memory.storage.sqlite.queries import forgotten, marks, where_in
+from thoughtcycle.memory.storage.sqlite.database import (
+    Repository,
+    forgotten,
+    marks,
+    reading,
+    where_in,
+    writing,
+)
 
 R = TypeVar("R")
 _COLUMNS = ("space", "revision", "status", "key", "identity", "cycle", "current", "document", "id")
 _INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-_STANDING = f"SELECT {', '.join(_COLUMNS[:-2])} FROM memories WHERE id = ?"
+_STORED_COLUMNS = f"SELECT {', '.join(_COLUMNS[:-2])} FROM memories WHERE id = ?"
 _VECTOR = "id, space, nosqlId, text, model, data"
-_JOURNAL = "space, number, at, op, memory, cycle, before, undoes"
+_JOURNAL_FIELDS = ("space", "number", "at", "op", "memory", "cycle", "before", "undoes")
+_JOURNAL = ", ".join(_JOURNAL_FIELDS)
 _OF_STATUS = (
     "SELECT * FROM (SELECT revision, rowid AS place FROM memories "
     "WHERE space = ? AND status = ? AND revision > ? ORDER BY revision LIMIT ?)"
@@ -63,17 +70,17 @@ class SqliteMemories(Memories, Repository):
         self,
         db: Connection,
         space: str,
-        asked: Lookup,
+        lookup: Lookup,
         plan: Callable[[ExistingRecords], tuple[Sequence[Write], R]],
     ) -> tuple[list[MemoryRecord], R]:
         self._database.check_epoch(db, space)
-        alike = _alike(db, space, asked.identities, asked.keys)
-        standing = ExistingRecords([*alike, *documents(db, space, "id", asked.ids)])
-        if merged := standing.merged():
-            standing = ExistingRecords([*standing.records, *documents(db, space, "id", merged)])
-        standing = ExistingRecords(standing.records, _vectors_of(db, space, standing.holding(asked.keys)))
-        writes, told = plan(standing)
-        return carry_out(db, space, writes), told
+        alike = _alike(db, space, lookup.identities, lookup.keys)
+        existing = ExistingRecords([*alike, *documents(db, space, "id", lookup.ids)])
+        if merged := existing.merged():
+            existing = ExistingRecords([*existing.records, *documents(db, space, "id", merged)])
+        existing = ExistingRecords(existing.records, _vectors_of(db, space, existing.holding(lookup.keys)))
+        writes, result = plan(existing)
+        return carry_out(db, space, writes), result
 
     @reading
     def records(self, db: Connection, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
@@ -89,8 +96,7 @@ class SqliteMemories(Memories, Repository):
     @reading
     def versions(self, db: Connection, space: str, ids: Collection[str]) -> list[MemoryRecord]:
         found = documents(db, space, "current", ids, "AND status != 'erased'")
-        latest = [(record.valid_to or record.valid_from, record.revision, record) for record in found]
-        return [record for _, _, record in sorted(latest, key=lambda row: row[:2], reverse=True)]
+        return sorted(found, key=lambda one: (one.valid_to or one.valid_from, one.revision), reverse=True)
 
     @reading
     def of_cycles(self, db: Connection, space: str, cycles: Collection[str]) -> list[MemoryRecord]:
@@ -139,8 +145,8 @@ class SqliteMemories(Memories, Repository):
         order = f"{below} {above} ORDER BY number {way} LIMIT {-1 if limit is None else int(limit)}"
         query = f"SELECT {_JOURNAL} FROM journal WHERE space = ?"
         if memories is None:
-            return [_entry(*row) for row in db.execute(f"{query} {order}", (space,))]
-        found = [_entry(*row) for row in where_in(db, f"{query} AND memory", memories, space, more=order)]
+            return [_entry(row) for row in db.execute(f"{query} {order}", (space,))]
+        found = [_entry(row) for row in where_in(db, f"{query} AND memory", memories, space, more=order)]
         return sorted(found, key=lambda entry: entry.number, reverse=after is None)[:limit]
 
     @reading
@@ -154,9 +160,7 @@ class SqliteMemories(Memories, Repository):
         if after == 0:
             texts = _stored(db, space, (*SEARCHED, "hidden"))
         else:
-            query = (
-                "SELECT memory FROM journal WHERE space = ? AND number > ?"  # DISTINCT would read them all
-            )
+            query = "SELECT memory FROM journal WHERE space = ? AND number > ?"  # DISTINCT would read all
             changed = [row[0] for row in db.execute(query, (space, after))]
             texts = _texts(db, space, "id", changed)
         entries, places = entries_of(map(parsed, texts))
@@ -243,10 +247,10 @@ def _put(db: Connection, space: str, record: MemoryRecord, before: MemoryRecord 
 
 def _update(db: Connection, row: Sequence[Any], revision: int) -> None:
     """Writes the columns that change: each one named would be put into its indexes anew."""
-    stood = db.execute(_STANDING, row[-1:]).fetchone()
-    if stood is None or stood[:2] != (row[0], revision):
+    stored = db.execute(_STORED_COLUMNS, row[-1:]).fetchone()
+    if stored is None or stored[:2] != (row[0], revision):
         raise Conflict
-    changed = [(name, now) for name, now, was in zip(_COLUMNS, row, stood, strict=False) if now != was]
+    changed = [(name, now) for name, now, was in zip(_COLUMNS, row, stored, strict=False) if now != was]
     changed.append(("document", row[-2]))
     names = ", ".join(f"{name} = ?" for name, _ in changed)
     db.execute(f"UPDATE memories SET {names} WHERE id = ?", (*(now for _, now in changed), row[-1]))
@@ -297,19 +301,10 @@ def _page(
     return [loads(row[0]) for row in db.execute(query, (*values, limit))]
 
 
-def _entry(
-    space: str, number: int, at: str, op: Any, memory: str, cycle: str | None, before: str | None, undoes: int
-) -> JournalEntry:
-    return JournalEntry(
-        space=space,
-        number=number,
-        at=datetime.fromisoformat(at),
-        op=op,
-        memory=memory,
-        cycle=cycle,
-        before=loads(before) if before is not None else None,
-        undoes=undoes,
-    )
+def _entry(row: Sequence[Any]) -> JournalEntry:
+    fields = dict(zip(_JOURNAL_FIELDS, row, strict=True))
+    at, before = datetime.fromisoformat(fields["at"]), fields["before"]
+    return JournalEntry(**{**fields, "at": at, "before": None if before is None else loads(before)})
 
 
 def _stored(db: Connection, space: str, statuses: Sequence[Status]) -> Iterator[str]:

@@ -9,15 +9,8 @@ from thoughtcycle.memory.storage.former_documents import divided, settings_of
 MIGRATIONS: Sequence[str] = (
     """
     CREATE TABLE memories (
-        id TEXT PRIMARY KEY,
-        space TEXT NOT NULL,
-        revision INTEGER NOT NULL,
-        status TEXT NOT NULL,
-        key TEXT,
-        identity TEXT NOT NULL,
-        cycle TEXT,
-        current TEXT,
-        document TEXT NOT NULL
+        id TEXT PRIMARY KEY, space TEXT NOT NULL, revision INTEGER NOT NULL, status TEXT NOT NULL,
+        key TEXT, identity TEXT NOT NULL, cycle TEXT, current TEXT, document TEXT NOT NULL
     );
     CREATE UNIQUE INDEX memories_key ON memories (space, key) WHERE status = 'active' AND key IS NOT NULL;
     CREATE INDEX memories_identity ON memories (space, identity, status);
@@ -26,45 +19,29 @@ MIGRATIONS: Sequence[str] = (
     CREATE INDEX memories_status ON memories (space, status, revision);
 
     CREATE TABLE vectors (
-        id TEXT PRIMARY KEY,
-        space TEXT NOT NULL,
+        id TEXT PRIMARY KEY, space TEXT NOT NULL,
         nosqlId TEXT NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-        text TEXT NOT NULL,
-        model TEXT NOT NULL,
-        data BLOB NOT NULL
+        text TEXT NOT NULL, model TEXT NOT NULL, data BLOB NOT NULL
     );
     CREATE INDEX vectors_memory ON vectors (nosqlId, space);
 
     CREATE TABLE journal (
-        space TEXT NOT NULL,
-        number INTEGER NOT NULL,
-        at TEXT NOT NULL,
-        op TEXT NOT NULL,
-        memory TEXT NOT NULL,
-        cycle TEXT,
-        before TEXT,
-        undoes INTEGER,
+        space TEXT NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, op TEXT NOT NULL,
+        memory TEXT NOT NULL, cycle TEXT, before TEXT, undoes INTEGER,
         PRIMARY KEY (space, number)
     );
     CREATE INDEX journal_memory ON journal (space, memory, number);
 
     CREATE TABLE conversations (
-        id TEXT PRIMARY KEY,
-        user TEXT NOT NULL,
-        tip TEXT,
-        created TEXT NOT NULL,
+        id TEXT PRIMARY KEY, user TEXT NOT NULL, tip TEXT, created TEXT NOT NULL,
         updated TEXT NOT NULL
     );
     CREATE INDEX conversations_user ON conversations (user, updated);
 
     CREATE TABLE cycles (
-        id TEXT PRIMARY KEY,
-        user TEXT NOT NULL,
+        id TEXT PRIMARY KEY, user TEXT NOT NULL,
         chat TEXT NOT NULL REFERENCES conversations (id),
-        parent TEXT,
-        open INTEGER NOT NULL,
-        heartbeat REAL NOT NULL,
-        document TEXT NOT NULL
+        parent TEXT, open INTEGER NOT NULL, heartbeat REAL NOT NULL, document TEXT NOT NULL
     );
     CREATE INDEX cycles_chat ON cycles (chat, user, id, parent);
     CREATE INDEX cycles_open ON cycles (chat, user, open);
@@ -77,9 +54,7 @@ MIGRATIONS: Sequence[str] = (
 
     CREATE TABLE message_vectors (
         cycle TEXT NOT NULL REFERENCES cycles (id) ON DELETE CASCADE,
-        model TEXT NOT NULL,
-        digest TEXT NOT NULL,
-        data BLOB NOT NULL,
+        model TEXT NOT NULL, digest TEXT NOT NULL, data BLOB NOT NULL,
         PRIMARY KEY (cycle, model, digest)
     );
     """,
@@ -87,18 +62,14 @@ MIGRATIONS: Sequence[str] = (
     ALTER TABLE conversations ADD COLUMN title TEXT;
 
     CREATE TABLE forgotten (
-        user TEXT PRIMARY KEY,
-        epoch INTEGER NOT NULL,
-        journal INTEGER NOT NULL,
+        user TEXT PRIMARY KEY, epoch INTEGER NOT NULL, journal INTEGER NOT NULL,
         cycles INTEGER NOT NULL
     );
     """,
     """
     CREATE TABLE accesses (
         memory TEXT PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
-        space TEXT NOT NULL,
-        count INTEGER NOT NULL,
-        last TEXT NOT NULL
+        space TEXT NOT NULL, count INTEGER NOT NULL, last TEXT NOT NULL
     );
     CREATE INDEX accesses_space ON accesses (space);
     """,
@@ -107,14 +78,8 @@ MIGRATIONS: Sequence[str] = (
     """,
     """
     CREATE TABLE jobs (
-        id TEXT PRIMARY KEY,
-        user TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        state TEXT NOT NULL,
-        due REAL NOT NULL,
-        free REAL,
-        revision INTEGER NOT NULL,
-        document TEXT NOT NULL
+        id TEXT PRIMARY KEY, user TEXT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL,
+        due REAL NOT NULL, free REAL, revision INTEGER NOT NULL, document TEXT NOT NULL
     );
     CREATE INDEX jobs_free ON jobs (free) WHERE free IS NOT NULL;
     CREATE INDEX jobs_user ON jobs (user, state);
@@ -122,14 +87,11 @@ MIGRATIONS: Sequence[str] = (
     """
     CREATE INDEX memories_hidden ON memories (status) WHERE status = 'hidden';
     CREATE TABLE tombstones (
-        user TEXT NOT NULL,
-        memory TEXT NOT NULL,
-        document TEXT NOT NULL,
+        user TEXT NOT NULL, memory TEXT NOT NULL, document TEXT NOT NULL,
         PRIMARY KEY (user, memory)
     );
     CREATE TABLE erasure_keys (
-        user TEXT PRIMARY KEY,
-        secret BLOB NOT NULL
+        user TEXT PRIMARY KEY, secret BLOB NOT NULL
     );
     """,
     """
@@ -137,12 +99,8 @@ MIGRATIONS: Sequence[str] = (
     """,
     """
     CREATE TABLE sheets (
-        user TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        id TEXT NOT NULL,
-        revision INTEGER NOT NULL,
-        updated TEXT NOT NULL,
-        document TEXT,
+        user TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, revision INTEGER NOT NULL,
+        updated TEXT NOT NULL, document TEXT,
         PRIMARY KEY (user, kind, id)
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX sheets_chat ON sheets (id) WHERE kind = 'conversation';
@@ -156,76 +114,53 @@ MIGRATIONS: Sequence[str] = (
     """,
     """
     CREATE TABLE files (
-        user TEXT NOT NULL,
-        hash TEXT NOT NULL,
-        data BLOB NOT NULL,
+        user TEXT NOT NULL, hash TEXT NOT NULL, data BLOB NOT NULL,
         PRIMARY KEY (user, hash)
     );
     """,
     """
     CREATE TABLE channel_links (
-        channel TEXT NOT NULL,
-        sender TEXT NOT NULL,
-        user TEXT NOT NULL,
-        at TEXT NOT NULL,
+        channel TEXT NOT NULL, sender TEXT NOT NULL, user TEXT NOT NULL, at TEXT NOT NULL,
         PRIMARY KEY (channel, sender)
     );
     CREATE INDEX channel_links_user ON channel_links (user);
     CREATE TABLE link_codes (
-        digest TEXT PRIMARY KEY,
-        user TEXT NOT NULL,
-        until REAL NOT NULL
+        digest TEXT PRIMARY KEY, user TEXT NOT NULL, until REAL NOT NULL
     );
     CREATE TABLE link_tries (
-        identity TEXT PRIMARY KEY,
-        count INTEGER NOT NULL,
-        until REAL NOT NULL
+        identity TEXT PRIMARY KEY, count INTEGER NOT NULL, until REAL NOT NULL
     );
     """,
     """
     CREATE TABLE sheet_annexes (
-        user TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        id TEXT NOT NULL,
-        annex TEXT NOT NULL,
+        user TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, annex TEXT NOT NULL,
         PRIMARY KEY (user, kind, id),
         FOREIGN KEY (user, kind, id) REFERENCES sheets (user, kind, id) ON DELETE CASCADE
     );
     """,
     """
     CREATE TABLE documents (
-        number INTEGER PRIMARY KEY,
-        user TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        id TEXT NOT NULL,
-        revision INTEGER NOT NULL,
-        updated TEXT NOT NULL,
-        document TEXT,
+        number INTEGER PRIMARY KEY, user TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL,
+        revision INTEGER NOT NULL, updated TEXT NOT NULL, document TEXT,
         UNIQUE (user, kind, id)
     );
     CREATE UNIQUE INDEX documents_chat ON documents (id) WHERE kind = 'conversation';
     CREATE INDEX documents_updated ON documents (user, kind, updated);
     CREATE TABLE conversation_entries (
         conversation INTEGER NOT NULL REFERENCES documents (number) ON DELETE CASCADE,
-        part TEXT NOT NULL,
-        place INTEGER NOT NULL,
-        document TEXT NOT NULL,
+        part TEXT NOT NULL, place INTEGER NOT NULL, document TEXT NOT NULL,
         PRIMARY KEY (conversation, part, place)
     ) WITHOUT ROWID;
     CREATE TABLE settings (
-        user TEXT PRIMARY KEY,
-        revision INTEGER NOT NULL DEFAULT 0,
-        smart_context INTEGER,
-        paused INTEGER NOT NULL DEFAULT 0,
-        language TEXT,
-        time_zone TEXT
+        user TEXT PRIMARY KEY, revision INTEGER NOT NULL DEFAULT 0, smart_context INTEGER,
+        paused INTEGER NOT NULL DEFAULT 0, language TEXT, time_zone TEXT
     );
     """,
 )
 
 
 def _divide_sheets(connection: Connection) -> None:
-    """Brings what was one document, or a document and its annex, into rows."""
+    """Splits each sheet, with or without its annex, into a document and entries."""
     query = "SELECT * FROM sheets LEFT JOIN sheet_annexes USING (user, kind, id)"
     for user, kind, id, revision, updated, document, annex in connection.execute(query):
         if kind == "settings":
@@ -249,11 +184,11 @@ def _divide_sheets(connection: Connection) -> None:
 
 
 CONVERSIONS: Mapping[int, Callable[[Connection], None]] = {13: _divide_sheets}
-"""What of a migration no statement says; done behind those."""
+"""Migration → its work beyond statements; done after those."""
 
 
 CHECKPOINT_TABLES = {"checkpoints", "writes"}
-"""What the checkpointer, which shares the file, may have made before us."""
+"""Tables that the checkpointer, which shares the file, may have made before us."""
 
 
 def migrate(connection: Connection, place: str) -> None:
@@ -281,13 +216,10 @@ def migrate(connection: Connection, place: str) -> None:
 
 def check_version(connection: Connection, place: str) -> int:
     """The schema number of the file, 0 for a new one; writes nothing. Raises as `migrate` does."""
-    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_versions'").fetchone()
-    if not known:
-        tables = (
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
-        )
-        foreign = {name for (name,) in connection.execute(tables)} - CHECKPOINT_TABLES
-        if foreign:
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+    tables = {name for (name,) in connection.execute(query)}
+    if "schema_versions" not in tables:
+        if foreign := tables - CHECKPOINT_TABLES:
             raise StorageUnusable("storage_foreign", place=place, table=min(foreign))
         return 0
     found = int(connection.execute("SELECT coalesce(max(number), 0) FROM schema_versions").fetchone()[0])

@@ -5,11 +5,17 @@ from datetime import datetime
 from sqlite3 import Connection
 
 from thoughtcycle.memory.model import Conversation, Cycle, MessageVector
-from thoughtcycle.memory.storage.base.transcript import Amended, Begun, CycleFeed, Transcript
+from thoughtcycle.memory.storage.base.transcript import (
+    Amended,
+    Begun,
+    BranchWalk,
+    CycleFeed,
+    Transcript,
+    links_of,
+    same_words,
+)
 from thoughtcycle.memory.storage.sqlite.chats import claimed, stored_chat
-from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
-from thoughtcycle.memory.storage.sqlite.queries import forgotten, where_in
-from thoughtcycle.memory.storage.transcript_rows import Walk, links_of, same_words
+from thoughtcycle.memory.storage.sqlite.database import Repository, forgotten, reading, where_in, writing
 
 _LAST = "SELECT max(number) FROM cycles WHERE user = ? AND number IS NOT NULL"
 
@@ -39,15 +45,15 @@ class SqliteTranscript(Transcript, Repository):
         self, db: Connection, user: str, chat: str, at: datetime, cycle: Callable[[Conversation], Cycle]
     ) -> Begun:
         self._database.begin_epoch(db, user, at)
-        known = claimed(db, chat, user, at)
-        if known.user != user:
-            return Begun(known, None, ())
-        left = _open(db, {"user = ?": user, "chat = ?": chat})
-        return Begun(known, _add(db, cycle(known)), tuple(left))
+        stored = claimed(db, chat, user, at)
+        if stored.user != user:
+            return Begun(stored, None, ())
+        interrupted = _open(db, {"user = ?": user, "chat = ?": chat})
+        return Begun(stored, _add(db, cycle(stored)), tuple(interrupted))
 
     @reading
     def path(self, db: Connection, user: str, chat: str, tip: str, *, limit: int) -> list[Cycle]:
-        walk = Walk(chat, tip, limit)
+        walk = BranchWalk(chat, tip, limit)
         while walk.next is not None:
             walk.add(_cycle(db, user, walk.next))
         return walk.closed
@@ -111,16 +117,11 @@ class SqliteTranscript(Transcript, Repository):
         cycles = tuple(Cycle.model_validate_json(row[0]) for row in db.execute(query, (user, after)))
         chats = dict.fromkeys(cycle.chat for cycle in cycles)
         tips = dict(where_in(db, "SELECT id, tip FROM conversations WHERE id", chats))
-        found: list[MessageVector] = []
-        if model is not None:
-            rows = where_in(
-                db,
-                "SELECT cycle, digest, model, data FROM message_vectors WHERE cycle",
-                [cycle.id for cycle in cycles],
-            )
-            names = ("cycle", "digest", "model", "data")
-            found = [MessageVector(**dict(zip(names, row, strict=True))) for row in rows if row[2] == model]
-        return CycleFeed(number, cycles, tips, tuple(found))
+        query = "SELECT cycle, digest, model, data FROM message_vectors WHERE cycle"
+        rows = where_in(db, query, [cycle.id for cycle in cycles] if model is not None else ())
+        names = ("cycle", "digest", "model", "data")
+        vectors = [MessageVector(**dict(zip(names, row, strict=True))) for row in rows if row[2] == model]
+        return CycleFeed(number, cycles, tips, tuple(vectors))
 
     @writing
     def keep_message_vectors(self, db: Connection, user: str, vectors: Sequence[MessageVector]) -> None:

@@ -7,8 +7,7 @@ from sqlite3 import Connection
 
 from thoughtcycle.memory.storage.base.users import Census, Pulse, Users
 from thoughtcycle.memory.storage.epochs import hashed
-from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
-from thoughtcycle.memory.storage.sqlite.queries import forgotten, where_in
+from thoughtcycle.memory.storage.sqlite.database import Repository, forgotten, reading, where_in, writing
 
 _BYTES = (
     "SELECT sum(length(CAST(document AS BLOB))) FROM memories WHERE space = ?",
@@ -21,23 +20,14 @@ _BYTES = (
     "SELECT sum(length(data)) FROM files WHERE user = ?",
     "SELECT sum(length(data)) FROM message_vectors JOIN cycles ON cycles.id = cycle WHERE user = ?",
 )
-OWNED = {
-    "accesses": "space",
-    "vectors": "space",
-    "memories": "space",
-    "journal": "space",
-    "cycles": "user",
-    "conversations": "user",
-    "jobs": "user",
-    "documents": "user",
-    "settings": "user",
-    "tombstones": "user",
-    "erasure_keys": "user",
-    "files": "user",
-    "channel_links": "user",
-    "link_codes": "user",
-}
-"""Table → column that names the user, children first.
+OWNED = dict.fromkeys(("accesses", "vectors", "memories", "journal"), "space") | dict.fromkeys(
+    (
+        *("cycles", "conversations", "jobs", "documents", "settings", "tombstones", "erasure_keys", "files"),
+        *("channel_links", "link_codes"),
+    ),
+    "user",
+)
+"""Table → column that names the user; children come first.
 
 `message_vectors` go with cycles, `conversation_entries` with documents.
 """
@@ -49,38 +39,24 @@ _DOCUMENTS = {"document", "before"}
 class SqliteUsers(Users, Repository):
     @reading
     def listing(self, db: Connection) -> list[str]:
-        parts: tuple[str, ...] = (
-            "space FROM memories",
-            "space FROM vectors",
-            "space FROM journal",
-            "user FROM conversations",
-        )
-        parts += (
-            "user FROM cycles",
-            "user FROM documents",
-            "user FROM settings",
-            "user FROM files",
-            "user FROM channel_links",
-        )
-        rows = db.execute(" UNION ".join(f"SELECT {part}" for part in parts))
+        naming = OWNED.keys() - {"accesses", "jobs", "tombstones", "erasure_keys", "link_codes"}
+        rows = db.execute(" UNION ".join(f"SELECT {OWNED[table]} FROM {table}" for table in naming))
         return sorted(row[0] for row in rows)
 
     @reading
     def census(self, db: Connection, user: str) -> Census:
-
         def count(query: str) -> int:
             return int(db.execute(query, (user,)).fetchone()[0] or 0)
 
         kind = "json_extract(document, '$.kind')"
-        query = f"SELECT status, {kind}, count(*) FROM memories WHERE space = ? GROUP BY 1, 2"
-        kinds = db.execute(query, (user,))
+        kinds = f"SELECT status, {kind}, count(*) FROM memories WHERE space = ? GROUP BY 1, 2"
         sheets = (
             "SELECT kind, count(*) FROM documents WHERE user = ?1 AND document IS NOT NULL GROUP BY kind "
             "UNION ALL SELECT 'settings', 1 FROM settings WHERE user = ?1"
         )
         pages = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")]
         return Census(
-            memories={(status, kind): number for status, kind, number in kinds},
+            memories={(status, kind): number for status, kind, number in db.execute(kinds, (user,))},
             chats=count("SELECT count(*) FROM conversations WHERE user = ?"),
             cycles=count("SELECT count(*) FROM cycles WHERE user = ?"),
             changes=count("SELECT count(*) FROM journal WHERE space = ?"),
@@ -112,14 +88,11 @@ class SqliteUsers(Users, Repository):
 
     @writing
     def _delete(self, db: Connection, user: str, at: datetime) -> Mapping[str, int]:
-        last = {
-            "journal": "SELECT max(number) FROM journal WHERE space = ?",
-            "cycles": "SELECT max(number) FROM cycles WHERE user = ?",
-        }
-        numbers = {
-            name: int(db.execute(query, (user,)).fetchone()[0] or 0) + 1 for name, query in last.items()
-        }
-        counts = {"message_vectors": _of_cycles(db, user)}
+        ((journal,),) = db.execute("SELECT max(number) FROM journal WHERE space = ?", (user,))
+        ((cycles,),) = db.execute("SELECT max(number) FROM cycles WHERE user = ?", (user,))
+        mine = "SELECT id FROM cycles WHERE user = ?"
+        deleted = db.execute(f"DELETE FROM message_vectors WHERE cycle IN ({mine})", (user,))
+        counts = {"message_vectors": deleted.rowcount}
         there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         for table, column in OWNED.items():
             if table in there:
@@ -128,28 +101,29 @@ class SqliteUsers(Users, Repository):
             "INSERT INTO forgotten (user, epoch, journal, cycles, at) VALUES (?, 1, ?, ?, ?) "
             "ON CONFLICT (user) DO UPDATE SET epoch = epoch + 1, at = excluded.at, "
             "journal = max(journal, excluded.journal), cycles = max(cycles, excluded.cycles)",
-            (hashed(user), numbers["journal"], numbers["cycles"], at.isoformat()),
+            (hashed(user), (journal or 0) + 1, (cycles or 0) + 1, at.isoformat()),
         )
         return {table: count for table, count in counts.items() if count}
 
     @reading
     def traces(self, db: Connection, user: str, ids: Collection[str]) -> Mapping[str, int]:
         wanted = frozenset(ids)
-        names = [f'"{name}":{text}' for name in ("user", "space", "memoriesId") for text in _quoted(user)]
+        quoted = {json.dumps(user), json.dumps(user, ensure_ascii=False)}
+        names = [f'"{name}":{text}' for name in ("user", "space", "memoriesId") for text in quoted]
 
-        def told(text: object) -> bool:
+        def names_user(text: object) -> bool:
             return isinstance(text, str) and any(name in text for name in names)
 
         db.create_function("is_user", 1, lambda value: value == user)
         db.create_function("is_id", 1, lambda value: value in wanted)
-        db.create_function("tells", 1, told)
+        db.create_function("names_user", 1, names_user)
         found = {}
         tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
         for (table,) in tables.fetchall():
             columns = {row[1] for row in db.execute(f'PRAGMA table_info("{table}")')}
             tests = [f'is_user("{column}")' for column in columns & _USERS]
             tests += [f'is_id("{column}")' for column in columns & _IDS] if wanted else []
-            tests += [f'tells("{column}")' for column in columns & _DOCUMENTS]
+            tests += [f'names_user("{column}")' for column in columns & _DOCUMENTS]
             if tests:
                 query = f'SELECT count(*) FROM "{table}" WHERE {" OR ".join(tests)}'
                 found[table] = int(db.execute(query).fetchone()[0])
@@ -165,24 +139,6 @@ class SqliteUsers(Users, Repository):
         cycles: Sequence[str],
         memories: Sequence[str],
     ) -> bool:
-        places = (
-            ("conversations", "user", chats),
-            ("cycles", "user", cycles),
-            ("memories", "space", memories),
-        )
-        return any(
-            True
-            for table, owner, ids in places
-            for _ in where_in(
-                db, f"SELECT 1 FROM {table} WHERE +{owner} != ? AND id", ids, user, more="LIMIT 1"
-            )
-        )
-
-
-def _of_cycles(db: Connection, user: str) -> int:
-    query = "DELETE FROM message_vectors WHERE cycle IN (SELECT id FROM cycles WHERE user = ?)"
-    return db.execute(query, (user,)).rowcount
-
-
-def _quoted(user: str) -> set[str]:
-    return {json.dumps(user), json.dumps(user, ensure_ascii=False)}
+        places = (("conversations", chats), ("cycles", cycles), ("memories", memories))
+        queries = ((f"SELECT 1 FROM {table} WHERE +{OWNED[table]} != ? AND id", ids) for table, ids in places)
+        return any(any(where_in(db, query, ids, user, more="LIMIT 1")) for query, ids in queries)
