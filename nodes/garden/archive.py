@@ -32,6 +32,6 @@ async def _tend(garden: GardenRun, page: list[MemoryRecord], aside: Log, moved: 
     if priorities:
         await memory.upkeep.prioritise(user, priorities, seen=page)
     if gone:
-        await memory.upkeep.put_aside(
+        await memory.upkeep.archive_all(
             user, gone, lambda record: past_its_time(record, used.get(record.id), now) is not None, seen=page
         )

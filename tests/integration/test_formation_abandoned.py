@@ -150,7 +150,7 @@ async def drained(memory: Memory, now: list[datetime]) -> list[str]:
         memory.queue,
         {FORM: job_kinds(services, GRACE)[FORM]},
         slots=1,
-        told=lambda job, outcome: told.append(outcome),
+        on_outcome=lambda job, outcome: told.append(outcome),
         look=lambda: enqueue_formation(memory),
     ).drain()
     now[0] += timedelta(minutes=2)

@@ -146,7 +146,7 @@ async def test_what_changed_since_it_was_seen_is_read_again(memory: Memory) -> N
     await memory.pin("ana", [ids[0]])
     await memory.hide("ana", [ids[1]])
     assert await memory.upkeep.prioritise("ana", dict.fromkeys(ids, 7.0), seen=seen) == 2
-    assert await memory.upkeep.put_aside("ana", ids, lambda record: not record.pinned, seen=seen) == 1
+    assert await memory.upkeep.archive_all("ana", ids, lambda record: not record.pinned, seen=seen) == 1
     now = [
         record and (record.status, record.pinned) for record in [await memory.get("ana", id) for id in ids]
     ]

@@ -8,9 +8,10 @@ import pytest
 
 from support.memories import feed, record, vector
 from thoughtcycle.errors import StorageFailed, StorageLocked, StorageUnavailable
+from thoughtcycle.memory.index.cache import MemoryIndexes
+from thoughtcycle.memory.index.corpus import MemoryQuery
 from thoughtcycle.memory.index.filters import Filters
-from thoughtcycle.memory.index.memory_index import SpaceIndex
-from thoughtcycle.memory.index.memory_indexes import Spaces
+from thoughtcycle.memory.index.memory_index import MemoryIndex
 from thoughtcycle.memory.model.records import MemoryRecord, Vector
 from thoughtcycle.memory.storage import Feed
 
@@ -21,23 +22,23 @@ def data(one: Vector) -> np.ndarray:
     return np.frombuffer(one.data, dtype="<f4")
 
 
-def names(index: SpaceIndex, query: str, vector: np.ndarray | None = None, **options: object) -> list[str]:
-    return [found.memory for found in index.search(query, vector, **options)]  # type: ignore[arg-type]
+def names(index: MemoryIndex, query: str, vector: np.ndarray | None = None, **options: object) -> list[str]:
+    return [found.memory for found in index.search(MemoryQuery(query, vector, **options))]  # type: ignore[arg-type]
 
 
 def test_words_and_vectors_find_a_memory() -> None:
     one, two = record("m1", content="casa azul"), record("m2", content="carro")
-    index = SpaceIndex()
+    index = MemoryIndex()
     index.apply(feed(2, (one, two), (vector(one, "x"), vector(two, "y"))))
     assert names(index, "casas") == ["m1"]
-    (found,) = index.search("", data(vector(two, "y")), floor=0.99)
+    (found,) = index.search(MemoryQuery("", data(vector(two, "y")), floor=0.99))
     assert (found.memory, found.nearest) == ("m2", 0)
-    assert index.search("", None) == []
+    assert index.search(MemoryQuery("")) == []
 
 
 def test_only_the_wanted_kinds_are_found() -> None:
     one, two = record("m1", kind="bio"), record("m2", kind="pref")
-    index = SpaceIndex()
+    index = MemoryIndex()
     index.apply(feed(2, (one, two), (vector(one, "x"), vector(two, "x"))))
     assert names(index, "vegetariano", data(vector(one, "x")), filters=Filters(kinds=["pref"])) == ["m2"]
     assert names(index, "vegetariano", data(vector(one, "x")), filters=Filters(kinds=["emo"])) == []
@@ -55,7 +56,7 @@ def test_memories_of_many_keys_are_found_as_well_as_those_of_few(keys: int) -> N
             place[0], place[1], place[2 + key % 30] = 1.0, 0.02 * number, 0.0001 * (key + 1)
             near = vector(memory, str(key))
             vectors.append(near.model_copy(update={"data": (place / np.linalg.norm(place)).tobytes()}))
-    index = SpaceIndex()
+    index = MemoryIndex()
     index.apply(feed(40, memories, vectors))
     asked = np.eye(1, 32, dtype=np.float32)[0]
     assert names(index, "", asked, limit=10) == [f"m{number:02}" for number in range(10)]
@@ -63,7 +64,7 @@ def test_memories_of_many_keys_are_found_as_well_as_those_of_few(keys: int) -> N
 
 def test_vectors_of_another_dimension_are_not_compared() -> None:
     one = record("m1")
-    index = SpaceIndex()
+    index = MemoryIndex()
     index.apply(feed(1, (one,), (vector(one, "x"),)))
     assert names(index, "", np.ones(7, dtype=np.float32)) == []
     assert names(index, "vegetariano", np.ones(7, dtype=np.float32)) == ["m1"]
@@ -73,7 +74,7 @@ def test_vectors_of_another_dimension_are_not_compared() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_catching_up_equals_making_anew(seed: int) -> None:
     chance = random.Random(seed)
-    live = SpaceIndex()
+    live = MemoryIndex()
     state: dict[str, tuple[MemoryRecord, tuple[Vector, ...]]] = {}
     for number in range(1, 60):
         status = chance.choice(["active", "active", "hidden", "superseded"])
@@ -81,7 +82,7 @@ def test_catching_up_equals_making_anew(seed: int) -> None:
         keys = tuple(vector(memory, word) for word in chance.sample(WORDS, 2)) if status == "active" else ()
         state[memory.id] = (memory, keys)
         live.apply(feed(number, (memory,), keys))
-    fresh = SpaceIndex()
+    fresh = MemoryIndex()
     records = tuple(memory for memory, _ in state.values())
     fresh.apply(feed(59, records, tuple(key for _, keys in state.values() for key in keys)))
     assert live.hidden == fresh.hidden
@@ -89,11 +90,9 @@ def test_catching_up_equals_making_anew(seed: int) -> None:
     for word in WORDS:
         direction = data(vector(record(), word))
         for query, towards in ((word, None), ("", direction), (word, direction)):
-            one = {
-                found.memory: pytest.approx(found.relevance)
-                for found in live.search(query, towards, limit=99)
-            }
-            other = {found.memory: found.relevance for found in fresh.search(query, towards, limit=99)}
+            wanted = MemoryQuery(query, towards, limit=99)
+            one = {found.memory: pytest.approx(found.relevance) for found in live.search(wanted)}
+            other = {found.memory: found.relevance for found in fresh.search(wanted)}
             assert one == other
 
 
@@ -114,11 +113,11 @@ class Feeds:
 
 async def test_only_so_much_memory_is_taken_by_indexes() -> None:
     storage = Feeds()
-    alone = Spaces(storage, None)  # type: ignore[arg-type]
+    alone = MemoryIndexes(storage, None)  # type: ignore[arg-type]
     async with alone.index("a"):
         pass
     storage.rebuilds = 0
-    spaces = Spaces(storage, None, budget=alone.nbytes * 2)  # type: ignore[arg-type]
+    spaces = MemoryIndexes(storage, None, budget=alone.nbytes * 2)  # type: ignore[arg-type]
     for space in ("a", "b", "a", "c", "a", "b"):
         async with spaces.index(space) as index:
             assert len(index) == 1
@@ -134,7 +133,7 @@ async def test_an_index_without_anything_in_it_counts_too(away: bool) -> None:
                 raise StorageUnavailable("here")
             return feed(0, ())
 
-    spaces = Spaces(Silent(), None, budget=100_000)  # type: ignore[arg-type]
+    spaces = MemoryIndexes(Silent(), None, budget=100_000)  # type: ignore[arg-type]
     for number in range(100):
         with suppress(StorageFailed):
             async with spaces.index(f"user{number}"):
@@ -144,7 +143,7 @@ async def test_an_index_without_anything_in_it_counts_too(away: bool) -> None:
 
 async def test_an_interrupted_use_leaves_the_index_behind() -> None:
     storage = Feeds()
-    spaces = Spaces(storage, None)  # type: ignore[arg-type]
+    spaces = MemoryIndexes(storage, None)  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="interrupted"):
         async with spaces.index("a"):
             raise RuntimeError("interrupted")
@@ -162,7 +161,7 @@ async def test_a_database_that_is_away_for_a_moment_costs_no_index() -> None:
             return await super().feed(space, after, model=model)
 
     storage = Away()
-    spaces = Spaces(storage, None)  # type: ignore[arg-type]
+    spaces = MemoryIndexes(storage, None)  # type: ignore[arg-type]
     async with spaces.index("a"):
         pass
     with pytest.raises(StorageFailed):

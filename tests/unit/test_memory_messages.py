@@ -265,7 +265,7 @@ def test_a_vector_takes_two_bytes_per_number() -> None:
     index = MessageIndex()
     index.apply(CycleFeed(1, (closed("c0", None, ["casa", "carro", "praia"]),), {"chat": "c0"}, ()))
     bare, rows = index.nbytes, np.eye(3, 384, dtype="<f4")
-    index.put(
+    index.add_vectors(
         {
             slot: MessageVector(cycle="c0", digest="d", model="m", data=rows[slot].tobytes())
             for slot in list(index.pending)

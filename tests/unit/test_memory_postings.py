@@ -5,6 +5,7 @@ import random
 import pytest
 
 from thoughtcycle.memory.index.postings import Postings
+from thoughtcycle.memory.index.segment import build_segment
 from thoughtcycle.memory.text.analyzer import terms
 
 WORDS = ["garden", "piano", "lemon", "harbour", "winter", "bicycle", "ladder", "candle"]
@@ -15,9 +16,8 @@ WORDS = ["garden", "piano", "lemon", "harbour", "winter", "bicycle", "ladder", "
 @pytest.mark.parametrize("often", [1, 6], ids=["mostly alike", "different"])
 def test_none_that_is_left_out_has_more_evidence(most: int, often: int) -> None:
     chance = random.Random(most)
-    postings = Postings.built(
-        [" ".join(chance.choices(WORDS, k=chance.randint(1, often)))] for _ in range(900)
-    )
+    documents = ([" ".join(chance.choices(WORDS, k=chance.randint(1, often)))] for _ in range(900))
+    postings = Postings(build_segment(documents))
     query = terms("piano winter ladder")
     every = postings.search(query, most=900)
     best = postings.search(query, most=most)

@@ -11,13 +11,13 @@ from support.memories import START, record
 from thoughtcycle.memory.index.ranking import (
     best_key,
     dense_evidence,
+    full_weight,
     fuse,
     idf,
-    layered,
+    layer_score,
     rerank,
     spread,
     strength,
-    whole,
 )
 from thoughtcycle.memory.text.analyzer import terms
 
@@ -104,7 +104,7 @@ def test_a_rare_word_weighs_more_and_a_small_space_says_nothing_of_rarity() -> N
     [([], 0.0), ([1.0], 1.0), ([1.0, 2.0], 3.0), ([0.5, 2.0, 1.0, 3.0], 6.0), ([1.0] * 30, 3.0)],
 )
 def test_a_query_is_covered_by_its_weightiest_words(weights: list[float], expected: float) -> None:
-    assert whole(weights) == pytest.approx(expected)
+    assert full_weight(weights) == pytest.approx(expected)
 
 
 @pytest.mark.spec("HM-7")
@@ -164,5 +164,5 @@ def test_the_key_that_matched(query: str, expected: str | None) -> None:
 def test_relevance_within_a_layer(
     priority: float, days: float, similarity: float, accesses: int, expected: float
 ) -> None:
-    found = layered(priority, timedelta(days=days), similarity, accesses)
+    found = layer_score(priority, timedelta(days=days), similarity, accesses)
     assert found == pytest.approx(min(10.0, expected))

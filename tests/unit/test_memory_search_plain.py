@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from support.memories import feed, record, vector
+from thoughtcycle.memory.index.corpus import MemoryQuery
 from thoughtcycle.memory.index.filters import ALL, Filters
-from thoughtcycle.memory.index.memory_index import SpaceIndex
-from thoughtcycle.memory.index.ranking import fuse, idf, saturation, whole
+from thoughtcycle.memory.index.memory_index import MemoryIndex
+from thoughtcycle.memory.index.ranking import full_weight, fuse, idf, saturation
 from thoughtcycle.memory.model.records import MemoryRecord, Vector
 from thoughtcycle.memory.text.analyzer import Term, terms
 
@@ -60,14 +61,14 @@ def plain(
         for id, (_, keys) in known.items()
     }
     every = [cosine for cosines in rows.values() for cosine in cosines]
-    ids = [id for id, (one, _) in known.items() if wanted.fit(one)]
+    ids = [id for id, (one, _) in known.items() if wanted.match(one)]
     share, coverage = [], []
     for id in ids:
         found = np.array(held[id], np.float32)
         bm25 = saturation(found, np.full(len(found), lengths[id], np.float32), length) @ np.array(weights)
         share.append(bm25 / (2.2 * sum(weights)))
         matched = sum(weight for weight, count in zip(weights, held[id], strict=True) if count)
-        coverage.append(min(1.0, matched / whole(weights)))
+        coverage.append(min(1.0, matched / full_weight(weights)))
     cosines = np.array([max(rows[id], default=np.nan) for id in ids])
     mean = sum(every) / len(every) if len(every) >= 20 else 0.0
     relevance = fuse(cosines, np.array(share), np.array(coverage), mean=mean)
@@ -79,7 +80,7 @@ def plain(
 def test_the_index_finds_what_the_formulas_say(seed: int) -> None:
     chance = random.Random(seed)
     known = {f"m{number}": memory(chance, number) for number in range(40)}
-    index = SpaceIndex()
+    index = MemoryIndex()
     index.apply(
         feed(40, [one for one, _ in known.values()], [key for _, keys in known.values() for key in keys])
     )
@@ -91,7 +92,7 @@ def test_the_index_finds_what_the_formulas_say(seed: int) -> None:
         index.apply(feed(number, changes, keys if one.id != gone.id else []))
         query, direction = said(chance, 4), unit(chance)
         wanted = chance.choice((ALL, ALL, Filters(kinds=["bio", "pref"])))
-        found = index.search(query, direction, filters=wanted, limit=100)
+        found = index.search(MemoryQuery(query, direction, wanted, limit=100))
         expected = plain(known, query, direction, wanted)
         assert {one.memory: one.relevance for one in found} == pytest.approx(expected, abs=1e-5)
         assert [one.relevance for one in found] == sorted((one.relevance for one in found), reverse=True)

@@ -28,7 +28,7 @@ from support.memories import Clock, WordEmbedder
 from support.scripted_model import ScriptedModel, calls
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.integrations.store import OwnerRule, ThoughtCycleStore
-from thoughtcycle.memory.index.item_values import Values
+from thoughtcycle.memory.index.memory_index import ItemCache
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.namespace import item_space
 
@@ -230,7 +230,7 @@ async def test_pages_leave_out_what_ran_out(memory: Memory) -> None:
 async def test_a_filter_reads_items_once_as_far_as_there_is_room(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    monkeypatch.setattr(Values, "__init__", partialmethod(Values.__init__, most=room))
+    monkeypatch.setattr(ItemCache, "__init__", partialmethod(ItemCache.__init__, most=room))
     store = ThoughtCycleStore(memory, owner="ana")
     await store.abatch([PutOp(("a",), str(number), {"n": number}) for number in range(50)])
     read: list[int] = []

@@ -11,7 +11,7 @@ import pytest
 from support.leaping import PATIENCE, Leap
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.core import worker as worker_module
-from thoughtcycle.memory.core.job_queue import Queue
+from thoughtcycle.memory.core.job_queue import JobQueue
 from thoughtcycle.memory.core.worker import Kind, Worker
 from thoughtcycle.memory.model import job as jobs
 from thoughtcycle.memory.model import utc_now
@@ -25,8 +25,8 @@ async def storage(database_url: str) -> AsyncIterator[Storage]:
         yield opened
 
 
-def queue_of(storage: Storage, clock: Callable[[], datetime] = utc_now) -> Queue:
-    return Queue(storage.jobs, clock)
+def queue_of(storage: Storage, clock: Callable[[], datetime] = utc_now) -> JobQueue:
+    return JobQueue(storage.jobs, clock)
 
 
 def job(name: str = "a", kind: str = "sum", due: datetime | None = None) -> Job:
@@ -57,7 +57,7 @@ async def test_what_is_due_is_done_and_gone(storage: Storage) -> None:
 
     assert [await queue.put(job(name)) for name in "aba"] == [True, True, False]
     await queue.put(job("other", kind="unknown"))
-    await Worker(queue, {"sum": Kind(run)}, told=log).drain()
+    await Worker(queue, {"sum": Kind(run)}, on_outcome=log).drain()
     assert sorted(seen) == ["a", "b", "c"]
     assert sorted(log.lines) == [("a", "done"), ("b", "done"), ("c", "done")]
     assert [left.kind for left in await queue.listing(["ana"])] == ["unknown"]
@@ -115,7 +115,7 @@ async def test_a_failure_waits_and_after_the_last_try_it_is_a_dead_letter(
 
     await queue.put(job("known"))
     await queue.put(job("bug"))
-    worker = Worker(queue, {"sum": Kind(run)}, told=log)
+    worker = Worker(queue, {"sum": Kind(run)}, on_outcome=log)
     await worker.drain()
     waiting = await queue.listing(["ana"], ["waiting"])
     assert {(one.payload["name"], one.error) for one in waiting} == {
@@ -186,7 +186,7 @@ async def test_who_lost_its_job_stops_working_on_it(storage: Storage, leap: Leap
         finally:
             interrupted.set()
 
-    await asyncio.wait_for(Worker(queue, {"sum": Kind(run)}, told=log).drain(), 2 * PATIENCE)
+    await asyncio.wait_for(Worker(queue, {"sum": Kind(run)}, on_outcome=log).drain(), 2 * PATIENCE)
     assert interrupted.is_set()
     assert log.lines == [("a", "lost")]
 
@@ -206,7 +206,7 @@ async def test_a_stop_gives_back_what_is_under_way(
             await asyncio.Event().wait()
 
     await queue.put(job("stubborn"))
-    task = asyncio.create_task(Worker(queue, {"sum": Kind(stubborn)}, told=log).run())
+    task = asyncio.create_task(Worker(queue, {"sum": Kind(stubborn)}, on_outcome=log).run())
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

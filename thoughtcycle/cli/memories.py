@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from thoughtcycle.checkpoints.factory import Saver
     from thoughtcycle.memory.erasure import Receipt
     from thoughtcycle.memory.memory import Memory
-    from thoughtcycle.memory.search import Provenance, Said
+    from thoughtcycle.memory.search import Provenance, Quote
 
 app = CommandGroup(help=TEXTS["help.memories"], no_args_is_help=True)
 
@@ -199,7 +199,7 @@ def why(id: Id, call: Call) -> None:
             typer.echo(f"    {_origin_line(change.asked)}")
 
 
-def _origin_line(said: "Said") -> str:
+def _origin_line(said: "Quote") -> str:
     """The words, their speaker, time and chat."""
     who = said.name or TEXTS[f"role.{said.role}"]
     return one_line(f"{said.at:%Y-%m-%d %H:%M} ({said.channel}, {said.chat[:8]}) {who}: {said.text}")

@@ -41,7 +41,7 @@ async def browse(
     stride = limit + 1 if filters == ALL else _STRIDE
     while page := await memory.list(user, statuses=statuses, at=at, limit=stride, offset=after):
         for place, record in enumerate(page):
-            if filters.fit(record):
+            if filters.match(record):
                 if len(found) == limit:
                     return Shelf(tuple(found), after + place)
                 found.append(record)

@@ -39,7 +39,7 @@ async def unlearn(
 async def _hidden(memory: Memory, user: str, cycle: str, asked: str | None) -> list[MemoryRecord]:
     made: list[MemoryRecord] = []
     changed: list[MemoryRecord] = []
-    for record in await memory.records.told_in(user, [cycle]):
+    for record in await memory.records.from_cycles(user, [cycle]):
         if record.status not in ("active", "archived"):
             continue
         older = [one for one in await memory.versions(user, record.id) if one.source.cycle != cycle]

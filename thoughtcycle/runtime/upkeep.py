@@ -7,7 +7,7 @@ from thoughtcycle.errors import StorageFailed
 from thoughtcycle.graph.formation import Formation, compile_formation
 from thoughtcycle.graph.garden import GardenGraph, compile_garden
 from thoughtcycle.memory.conversation import DocumentBroken
-from thoughtcycle.memory.core import Kind, Told, Worker
+from thoughtcycle.memory.core import Kind, OnOutcome, Worker
 from thoughtcycle.memory.erasure import GRACE
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import ATTEMPTS, Cycle, Job, new_job
@@ -24,10 +24,11 @@ USERS = 32
 """Users with pending cycles that one look reads."""
 
 
-def create_worker(services: Services, grace: timedelta = GRACE, *, told: Told | None = None) -> Worker:
+def create_worker(services: Services, grace: timedelta = GRACE, *, told: OnOutcome | None = None) -> Worker:
     """A worker for all kinds of jobs of `job_kinds`."""
     memory = services.memory
-    return Worker(memory.queue, job_kinds(services, grace), told=told, look=lambda: enqueue_formation(memory))
+    kinds = job_kinds(services, grace)
+    return Worker(memory.queue, kinds, on_outcome=told, look=lambda: enqueue_formation(memory))
 
 
 def job_kinds(services: Services, grace: timedelta) -> Mapping[str, Kind]:

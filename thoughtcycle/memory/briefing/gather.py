@@ -9,9 +9,10 @@ import numpy as np
 
 from thoughtcycle.memory.briefing.builder import Brief, Recipe, briefed
 from thoughtcycle.memory.briefing.sections import Material
+from thoughtcycle.memory.index import CANDIDATES
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, MemoryHit
-from thoughtcycle.memory.search import CANDIDATES, CHATS, Recollection
+from thoughtcycle.memory.search import CHATS, Recollection
 from thoughtcycle.prompts.loader import Language
 
 MEMORIES = 24

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from thoughtcycle.memory.briefing import lines
 from thoughtcycle.memory.briefing.lines import Item
-from thoughtcycle.memory.index import layered
+from thoughtcycle.memory.index import layer_score
 from thoughtcycle.memory.model import ConversationMemory, Layer, MemoryHit, MessageHit, Mood, Profile
 from thoughtcycle.memory.search import Recollection
 from thoughtcycle.memory.text import terms, word_overlap
@@ -55,7 +55,7 @@ def layers(it: Material, frame: Texts) -> dict[str, list[Item]]:
         name = _section(hit.record.layer)
         count = it.found.accesses.get(hit.record.id, 0)
         said = hit.record.reinforced_at or hit.record.valid_from
-        score = layered(hit.record.priority, it.now - said, hit.relevance, count)
+        score = layer_score(hit.record.priority, it.now - said, hit.relevance, count)
         item = _memory(it, hit, score, frame, labelled=name == "semantic")
         found[name].append(lines.of_event(item, it.now) if name == "episodic" else item)
     return {name: _best(items) for name, items in found.items()}
@@ -66,7 +66,7 @@ def profile(it: Material) -> list[Item]:
     return [
         lines.of_profile(
             entry,
-            layered(
+            layer_score(
                 max(1.0, PROFILE_PRIORITY * entry.confidence),
                 it.now - entry.updated,
                 word_overlap(it.query, f"{entry.key} {entry.value}"),
@@ -84,7 +84,7 @@ def medium(it: Material) -> list[Item]:
     for entry in it.conversation.old_memory if it.conversation is not None else ():
         if entry.expires is not None and entry.expires > it.now and entry.summary.strip():
             relevance = _relevance(it, entry.cycle_id, entry.summary)
-            score = layered(MEDIUM_PRIORITY, it.now - entry.timestamp, relevance, 0)
+            score = layer_score(MEDIUM_PRIORITY, it.now - entry.timestamp, relevance, 0)
             found.append(lines.of_old(entry, score, it.now))
     return _best(found)
 

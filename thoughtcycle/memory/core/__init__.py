@@ -2,13 +2,13 @@
 
 from thoughtcycle.memory.core.availability import Availability, explicit
 from thoughtcycle.memory.core.core import Core, owned
-from thoughtcycle.memory.core.worker import Kind, Told, Worker
+from thoughtcycle.memory.core.worker import Kind, OnOutcome, Worker
 
 __all__ = [
     "Availability",
     "Core",
     "Kind",
-    "Told",
+    "OnOutcome",
     "Worker",
     "explicit",
     "owned",

@@ -16,11 +16,11 @@ PAUSE_SECONDS = 2.0
 MOST = 10_000
 """Memories whose counts may wait, of all users together; while the database is away, more are not counted."""
 
-_Count = tuple[int, datetime]
-"""An Access before it is stored: a search makes one for each memory that it finds."""
+_CACHED = 20_000
+"""Counts that are cached, of all users together."""
 
-_COUNTS = 20_000
-"""Counts that are kept at hand, of all users together."""
+_Count = tuple[int, datetime]
+"""An Access as a plain tuple: a search makes one for each memory that it finds."""
 
 
 class AccessCounter:
@@ -30,7 +30,7 @@ class AccessCounter:
         self._memories, self._pause, self._most = memories, pause, most
         self._waiting: dict[str, dict[str, _Count]] = {}
         self._counts: dict[tuple[str, str], int] = {}
-        """Read lately, and counted on."""
+        """Counts read lately, kept up to date."""
         self._task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
         self._lock = asyncio.Lock()
@@ -39,8 +39,7 @@ class AccessCounter:
         """Counts one access of each of the user's memories; they are written within a few seconds."""
         known = self._waiting.get(user, {})
         room = sum(map(len, self._waiting.values())) < self._most
-        new = {id: (1, at) for id in ids if room or id in known}
-        if not new:
+        if not (new := {id: (1, at) for id in ids if room or id in known}):
             return
         self._add(user, new)
         if self._task is None or self._task.done():
@@ -50,7 +49,7 @@ class AccessCounter:
         """About how often these memories were found: other processes' searches are seen late."""
         missing = [id for id in ids if (user, id) not in self._counts]
         found = await self._memories.accesses(user, missing) if missing else {}
-        if len(self._counts) + len(missing) > _COUNTS:
+        if len(self._counts) + len(missing) > _CACHED:
             self._counts.clear()
         self._counts |= {(user, id): found[id].count if id in found else 0 for id in missing}
         return {id: self._counts.get((user, id), 0) for id in ids}
@@ -60,8 +59,8 @@ class AccessCounter:
         async with self._lock:
             found = await self._memories.accesses(user, ids)
             waiting = self._waiting.get(user, {})
-            both = {id: _sum(_counted(found.get(id)), waiting[id]) for id in ids if id in waiting}
-            return found | _accesses(both)
+            stored = {id: (access.count, access.last) for id, access in found.items()}
+            return found | _accesses({id: _sum(stored.get(id), waiting[id]) for id in ids if id in waiting})
 
     async def flush(self) -> bool:
         """Writes what waits; False when the database refused some, which is logged and waits on."""
@@ -102,10 +101,6 @@ class AccessCounter:
 def _sum(known: _Count | None, more: _Count) -> _Count:
     """Both counts together, and the later of the two times."""
     return more if known is None else (known[0] + more[0], max(known[1], more[1]))
-
-
-def _counted(known: Access | None) -> _Count | None:
-    return None if known is None else (known.count, known.last)
 
 
 def _accesses(counts: Mapping[str, _Count]) -> dict[str, Access]:

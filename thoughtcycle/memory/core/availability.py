@@ -1,4 +1,4 @@
-"""Whether the database can be used now: the one place where reads and explicit changes meet an outage."""
+"""Availability of the database: how reads and explicit changes meet an outage."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
@@ -61,12 +61,12 @@ class Availability:
         return LearnedLater() if kept else MemoryAway()
 
 
-class _Kept(Protocol):
+class _HasAvailability(Protocol):
     @property
     def availability(self) -> Availability: ...
 
 
-K = TypeVar("K", bound=_Kept)
+K = TypeVar("K", bound=_HasAvailability)
 
 
 def explicit(

@@ -11,10 +11,9 @@ import numpy as np
 from thoughtcycle.errors import Code, InputRefused, MemoryNotActive, MemoryUnknown
 from thoughtcycle.memory.core.access_counter import AccessCounter
 from thoughtcycle.memory.core.availability import Availability
-from thoughtcycle.memory.core.branch_cache import LiveBranches
-from thoughtcycle.memory.core.job_queue import Queue
-from thoughtcycle.memory.core.record_cache import Reading
-from thoughtcycle.memory.index import BUDGET, Embedder, MessageShelf, Spaces, embed
+from thoughtcycle.memory.core.caches import BranchCache, RecordCache
+from thoughtcycle.memory.core.job_queue import JobQueue
+from thoughtcycle.memory.index import BUDGET, Embedder, MemoryIndexes, MessageIndexes, embed
 from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.model import owned as owned
 from thoughtcycle.memory.redaction import Mask, Masks
@@ -26,7 +25,7 @@ _TRIES = 8
 
 R = TypeVar("R")
 Plan = Callable[[], Awaitable[tuple[Sequence[Write], R]]]
-"""Reads what is stored and decides: the writes, and what to tell about them."""
+"""Reads the stored state and decides: the writes, and a result for the caller."""
 
 
 class Core:
@@ -48,54 +47,69 @@ class Core:
         self.clock = clock
         self.model = embeddings.name if embeddings is not None else None
         """Name of the embedding model; None: words only."""
-        self.record_cache = Reading(storage.memories)
+        self.record_cache = RecordCache(storage.memories)
         self.accesses = AccessCounter(storage.memories)
-        self.indexes = Spaces(storage, self.model, index_bytes)
+        self.memory_indexes = MemoryIndexes(storage, self.model, index_bytes)
         self.redactors = Masks(storage)
-        self.branches = LiveBranches(storage.transcript)
-        self.messages = MessageShelf(storage, embeddings, self.redactors, index_bytes)
+        self.branches = BranchCache(storage.transcript)
+        self.message_indexes = MessageIndexes(storage, embeddings, self.redactors, index_bytes)
         self.checkpoint_erasers: list[Callable[[str, Sequence[str], Mask], Awaitable[int]]] = []
-        self.queue = Queue(storage.jobs, clock)
-        """Work that nobody waits for."""
+        self.queue = JobQueue(storage.jobs, clock)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def index_memory(self) -> int:
         """Bytes that the indexes of all users take at the moment, about."""
-        return self.indexes.nbytes + self.messages.nbytes
+        return self.memory_indexes.nbytes + self.message_indexes.nbytes
 
     async def embed(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
         """Text → vector (float32, unit length), all asked in one call; {} without embeddings."""
         return await embed(self.embeddings, texts)
 
     async def change(self, user: str, plan: Plan[R]) -> tuple[dict[str, MemoryRecord], R]:
-        """Plans and writes until nobody was in between: the documents as stored, and what the plan tells.
+        """Plans and writes, again after a conflict; returns the records as stored and the plan's result.
 
         Raises Conflict when another process was faster eight times in a row.
         """
 
         async def attempt() -> tuple[list[MemoryRecord], R]:
-            writes, told = await plan()
-            return await self.storage.memories.commit(user, writes), told
+            writes, result = await plan()
+            return await self.storage.memories.commit(user, writes), result
 
         return await self.repeat(user, attempt)
 
     async def repeat(
         self, user: str, attempt: Callable[[], Awaitable[tuple[list[MemoryRecord], R]]]
     ) -> tuple[dict[str, MemoryRecord], R]:
-        """As `_change`, of reading, planning and writing in one."""
+        """As `change`, for an `attempt` that reads, plans and writes in one transaction."""
         lock = self._locks.setdefault(user, asyncio.Lock())
         async with lock:
-            for left in reversed(range(_TRIES)):
+            for remaining in reversed(range(_TRIES)):
                 try:
-                    stored, told = await attempt()
+                    stored, result = await attempt()
                 except Conflict:
-                    if not left:
+                    if not remaining:
                         raise
                 else:
                     self.record_cache.changed(user, stored)
-                    return {record.id: record for record in stored}, told
+                    return {record.id: record for record in stored}, result
         raise AssertionError("unreachable")
+
+    async def change_records(
+        self, user: str, ids: Iterable[str], plan: Callable[[list[MemoryRecord]], Awaitable[Sequence[Write]]]
+    ) -> list[MemoryRecord]:
+        """Changes these memories (see `current`), all or none, by the writes that `plan` makes of them.
+
+        Returns them as stored. Raises MemoryUnknown before anything changes.
+        """
+        wanted = list(dict.fromkeys(ids))
+
+        async def attempt() -> tuple[Sequence[Write], list[MemoryRecord]]:
+            records = await self.current(user, wanted)
+            return await plan(records), records
+
+        stored, before = await self.change(owned(user), attempt)
+        return [stored.get(record.id, record) for record in before]
 
     async def known(self, user: str, ids: Sequence[str]) -> list[MemoryRecord]:
         """These memories, whatever their status; raises MemoryUnknown for one not there."""
@@ -107,22 +121,22 @@ class Core:
         return records
 
     async def current(self, user: str, ids: Sequence[str]) -> list[MemoryRecord]:
-        """These memories, each once; in place of one that was merged into another, that one."""
+        """These memories, each once; one that was merged into another is given as that one."""
         records = await self.known(user, ids)
-        names = [record.current if record.merged and record.current else record.id for record in records]
         if any(record.merged for record in records):
+            names = [record.current if record.merged and record.current else record.id for record in records]
             records = await self.known(user, list(dict.fromkeys(names)))
         return records
 
     async def active(self, user: str, id: str) -> MemoryRecord:
-        """What this id stands for; raises MemoryNotActive if that is not active."""
+        """The memory that this id stands for; raises MemoryNotActive if it is not active."""
         record = (await self.current(user, [id]))[0]
         if record.status != "active":
             raise MemoryNotActive(id)
         return record
 
     async def keys(self, records: Iterable[MemoryRecord], data: Mapping[str, bytes]) -> Keys:
-        """New vectors and those that `records` have."""
+        """The keys of a change: new vectors (text → bytes) and those that `records` have."""
         listed = [record for record in records if record.vector_ids]
         if not listed:
             return Keys(self.model, data)
@@ -132,22 +146,22 @@ class Core:
     async def require_place(
         self, user: str, records: Sequence[MemoryRecord], code: Code, *, without: Collection[str] = ()
     ) -> None:
-        """Raises InputRefused(`code`) when another active memory stands where one of `records` would be.
+        """Raises InputRefused(`code`) when another active memory has the key or content of one of `records`.
 
-        Of `records` those count that would be active; a memory of the ids `without` stands in nobody's way.
+        Only those of `records` count that would be active; memories of the ids `without` are ignored.
         """
         wanted = [record for record in records if record.status == "active"]
-        standing = await self.storage.memories.same(
+        existing = await self.storage.memories.same(
             user,
             identities=[identity(record.type, record.content) for record in wanted],
             keys=[record.key for record in wanted if record.key is not None],
         )
-        among = [other for other in standing if other.id not in without]
+        others = [other for other in existing if other.id not in without]
         for record in wanted:
-            for other in among:
+            for other in others:
                 if other.id != record.id and _same_place(record, other):
                     raise InputRefused(code, key=repr(other.key or other.text[:60]))
-            among.append(record)
+            others.append(record)
 
 
 def _same_place(one: MemoryRecord, other: MemoryRecord) -> bool:

@@ -4,38 +4,32 @@ import asyncio
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
-from thoughtcycle.memory.model import (
-    LEASE,
-    Job,
-    JobState,
-)
+from thoughtcycle.memory.model import LEASE, Job, JobState
 from thoughtcycle.memory.storage import Jobs
 
 STATES: tuple[JobState, ...] = ("waiting", "running", "dead")
 _LOOK_AT = 8
-"""Free jobs looked at before a claim gives up: others may be taking them at the same moment."""
-
+"""Free jobs tried per claim: other workers may take them at the same moment."""
 SOON_SECONDS = 0.5
-"""The reply comes first: work on the same event loop would delay the end of the turn that it comes from."""
+"""Delay of new work: on the same event loop it would delay the end of the turn that it comes from."""
 
 
-class Queue:
+class JobQueue:
     """Jobs of a database. All methods raise StorageFailed when the database refuses."""
 
     def __init__(self, jobs: Jobs, clock: Callable[[], datetime], *, lease: timedelta = LEASE) -> None:
         """`lease`: how long a claim holds before it has to be extended."""
         self._jobs, self.clock, self.lease = jobs, clock, lease
         self.news = asyncio.Event()
-        """Set when this process puts or retries a job: a worker of its own need not wait."""
+        """Set when this process puts or retries a job, so that its own worker need not wait."""
 
     def wake_soon(self) -> None:
-        """Wakes the worker of this process when the turn that gave it work is likely over."""
+        """Wakes the worker of this process when the turn that made work is likely over."""
         asyncio.get_running_loop().call_later(SOON_SECONDS, self.news.set)
 
     async def put(self, job: Job) -> bool:
-        """Adds a job; False, and nothing changed, when one of its id waits, runs or is dead."""
-        added = await self._jobs.put(job)
-        if added:
+        """Adds a job; False, without a change, when one of its id waits, runs or is dead."""
+        if added := await self._jobs.put(job):
             self.news.set()
         return added
 
@@ -76,7 +70,7 @@ class Queue:
         return await self._jobs.listing(users, states)
 
     async def retry(self, job: Job) -> Job | None:
-        """A dead letter, due now; None when it is none any more."""
+        """Makes a dead letter due now; None when it is no longer dead."""
         if job.state != "dead":
             return None
         again = await self._changed(job, job.retried(self.clock()))

@@ -1,4 +1,4 @@
-"""The worker: claims jobs that are due and does them, a few at a time, until it is told to stop."""
+"""The worker: claims jobs that are due and runs them, a few at a time, until it is stopped."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from thoughtcycle.errors import StorageFailed, ThoughtcycleError
-from thoughtcycle.memory.core.job_queue import Queue
+from thoughtcycle.memory.core.job_queue import JobQueue
 from thoughtcycle.memory.model import EVERYBODY, Job, backoff, new_job
 
 log = logging.getLogger(__name__)
@@ -21,29 +21,29 @@ STOP_SECONDS = 4.0
 
 @dataclass(frozen=True)
 class Kind:
-    """What a worker does with jobs of one kind."""
+    """How a worker runs jobs of one kind."""
 
     run: Callable[[Job], Awaitable[object]]
-    """Does the work; may be called again for the same job, after a crash for instance."""
+    """Does the work; idempotent: it may run again for the same job, after a crash for instance."""
     every: timedelta | None = None
-    """The worker itself puts one such job for the whole database, and repeats it that often."""
+    """The worker itself puts one such job for the whole database, and repeats it this often."""
 
 
-Told = Callable[[Job, str], None]
-"""Hears of each job and what became of it: `done`, `stopped`, `lost`, or the code of its failure."""
+OnOutcome = Callable[[Job, str], None]
+"""Called after each job with its outcome: `done`, `stopped`, `lost`, or the code of its failure."""
 
 
 class Worker:
-    """Works on the kinds that it knows; jobs of other kinds stay for others."""
+    """Runs jobs of the kinds it knows; jobs of other kinds are left to other workers."""
 
     def __init__(
         self,
-        queue: Queue,
+        queue: JobQueue,
         kinds: Mapping[str, Kind],
         *,
         slots: int = 2,
         idle_seconds: float = IDLE_SECONDS,
-        told: Told | None = None,
+        on_outcome: OnOutcome | None = None,
         look: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         """At most `slots` jobs run at once.
@@ -53,7 +53,9 @@ class Worker:
         self._queue, self._kinds, self._slots = queue, kinds, slots
         self._idle, self._renew = idle_seconds, queue.lease.total_seconds() / 3
         self._look = look
-        self._told = told or (lambda job, outcome: log.info("job %s %s: %s", job.kind, job.id, outcome))
+        self._on_outcome = on_outcome or (
+            lambda job, outcome: log.info("job %s %s: %s", job.kind, job.id, outcome)
+        )
         self._running: set[asyncio.Task[None]] = set()
 
     async def drain(self) -> None:
@@ -87,7 +89,7 @@ class Worker:
                 except StorageFailed as failure:
                     failures += 1
                     log.warning("no jobs can be claimed: %s", failure.code)
-                _heed()
+                _raise_cancelled()
                 await self._pause(self._idle if not failures else backoff(failures).total_seconds())
         finally:
             await self._stop()
@@ -103,7 +105,7 @@ class Worker:
         taken = False
         if self._look is not None and len(self._running) < self._slots:
             await self._look()
-            _heed()
+            _raise_cancelled()
         while len(self._running) < self._slots:
             job = await self._claim()
             if job is None:
@@ -115,19 +117,19 @@ class Worker:
         return taken
 
     async def _claim(self) -> Job | None:
-        """A job. Not every driver lets a cancellation through, and what was claimed is given back."""
+        """Claims a job; one that is claimed while the worker is cancelled is released."""
         claim = asyncio.ensure_future(self._queue.claim(self._kinds))
-        claim.add_done_callback(_seen)
+        claim.add_done_callback(_retrieve_exception)
         try:
             return await asyncio.shield(claim)
         except asyncio.CancelledError:
             await asyncio.wait({claim}, timeout=STOP_SECONDS / 4)
             if claim.done() and claim.exception() is None and (job := claim.result()) is not None:
-                await self._give_back(job)
+                await self._release(job)
             raise
 
     async def _pause(self, seconds: float) -> None:
-        """Until there may be something to do: news, a slot that was freed, or time."""
+        """Waits until there may be something to do: news, a freed slot, or the end of `seconds`."""
         news = asyncio.create_task(self._queue.news.wait())
         try:
             waiting = {news, *self._running} if len(self._running) < self._slots else set(self._running)
@@ -138,19 +140,19 @@ class Worker:
     async def _do(self, job: Job, kind: Kind) -> None:
         work = asyncio.ensure_future(kind.run(job))
         try:
-            kept = await self._keep(job, work)
-            if kept is None:
-                self._told(job, "lost")
+            held = await self._hold(job, work)
+            if held is None:
+                self._on_outcome(job, "lost")
             else:
-                await self._settle(kept, kind, work)
+                await self._finish(held, kind, work)
         except StorageFailed as failure:  # its lease will run out
-            self._told(job, failure.code)
+            self._on_outcome(job, failure.code)
         finally:
             if not work.done():
                 work.cancel()
                 await asyncio.wait({work}, timeout=STOP_SECONDS / 2)
 
-    async def _keep(self, job: Job, work: "asyncio.Future[object]") -> Job | None:
+    async def _hold(self, job: Job, work: "asyncio.Future[object]") -> Job | None:
         """Renews the lease until the work ends; None when the job went to another worker meanwhile."""
         held: Job | None = job
         try:
@@ -160,36 +162,36 @@ class Worker:
                     break
                 try:
                     held = await self._queue.extend(held)
-                    _heed()
+                    _raise_cancelled()
                 except StorageFailed as failure:  # the next renewal may still be in time
                     log.warning("job %s %s keeps its old lease: %s", job.kind, job.id, failure.code)
         except asyncio.CancelledError:
             work.cancel()
             await asyncio.wait({work}, timeout=STOP_SECONDS / 4)
             if held is not None:
-                await self._give_back(held)
+                await self._release(held)
             raise
         return held
 
-    async def _give_back(self, job: Job) -> None:
+    async def _release(self, job: Job) -> None:
         """Releases a job within a second; otherwise its lease will run out."""
         release = asyncio.ensure_future(self._queue.release(job))
-        release.add_done_callback(_seen)
+        release.add_done_callback(_retrieve_exception)
         await asyncio.wait({release}, timeout=STOP_SECONDS / 4)
         if release.done() and release.exception() is None:
-            self._told(job, "stopped")
+            self._on_outcome(job, "stopped")
 
-    async def _settle(self, job: Job, kind: Kind, work: "asyncio.Future[object]") -> None:
+    async def _finish(self, job: Job, kind: Kind, work: "asyncio.Future[object]") -> None:
         """Finishes the job or notes its failure, by its code alone: an error's text may hold contents."""
         error = work.exception() if not work.cancelled() else asyncio.CancelledError()
         if error is None:
             await self._queue.finish(job, kind.every)
-            self._told(job, "done")
+            self._on_outcome(job, "done")
             return
         code = error.code if isinstance(error, ThoughtcycleError) else type(error).__name__
         after = await self._queue.fail(job, code, kind.every)
         log.warning("job %s %s failed: %s", job.kind, job.id, code)
-        self._told(job if after is None else after, code)
+        self._on_outcome(job if after is None else after, code)
 
     async def _stop(self) -> None:
         running = set(self._running)
@@ -199,14 +201,14 @@ class Worker:
             await asyncio.wait(running, timeout=STOP_SECONDS)
 
 
-def _heed() -> None:
-    """Raises CancelledError where a driver has kept one to itself: PyMongo does, now and then."""
+def _raise_cancelled() -> None:
+    """Raises CancelledError where a driver swallowed it, as PyMongo does now and then."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
 
 
-def _seen(done: "asyncio.Future[Any]") -> None:
-    """Looks at the exception of a future that nobody may come back to."""
+def _retrieve_exception(done: "asyncio.Future[Any]") -> None:
+    """Retrieves the exception of a future that nobody may await."""
     if not done.cancelled():
         done.exception()

@@ -1,4 +1,4 @@
-"""What a search can be narrowed to: kind, layer, tag, time; on documents and, as arrays, inside an index."""
+"""Filters of a search by kind, layer, tag and time: on records and, as arrays, inside an index."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -15,7 +15,7 @@ from thoughtcycle.memory.storage import Entry
 
 _KINDS: dict[Kind | None, int] = {None: 1, **{kind: n for n, kind in enumerate(get_args(Kind), 2)}}
 _LAYERS: dict[Layer, int] = {layer: n for n, layer in enumerate(get_args(Layer), 1)}
-"""As small numbers; 0 stands for a slot that is free."""
+"""As small numbers; 0 is a free slot."""
 
 Mask = npt.NDArray[np.bool_]
 Time = TypeVar("Time", datetime, datetime | None)
@@ -23,7 +23,7 @@ Time = TypeVar("Time", datetime, datetime | None)
 
 @dataclass(frozen=True)
 class Filters:
-    """Which memories count; None asks for nothing."""
+    """Conditions on memories; None: no condition."""
 
     kinds: Collection[Kind] | None = None
     layers: Collection[Layer] | None = None
@@ -33,8 +33,8 @@ class Filters:
     until: datetime | None = None
     """Said at or after `since`, and before `until`."""
 
-    def fit(self, record: MemoryRecord) -> bool:
-        """Whether this memory counts."""
+    def match(self, record: MemoryRecord) -> bool:
+        """Whether a memory meets the conditions."""
         return (
             (self.kinds is None or record.kind in self.kinds)
             and (self.layers is None or record.layer in self.layers)
@@ -59,8 +59,8 @@ def valid_at(record: MemoryRecord, at: datetime) -> bool:
     return record.valid_from <= at and (record.valid_to is None or at < record.valid_to)
 
 
-class Facets:
-    """Kind, layer, tags and time of each slot of an index. Not thread-safe."""
+class FilterColumns:
+    """Kind, layer, time and tags of each slot of an index, as arrays. Not thread-safe."""
 
     def __init__(self) -> None:
         self._kinds, self._layers = np.zeros(64, np.int8), np.zeros(64, np.int8)
@@ -76,7 +76,7 @@ class Facets:
         return sum(array.nbytes for array in arrays) + 300 * len(self._tagged)
 
     def put(self, slots: Sequence[int], entries: Sequence[Entry]) -> None:
-        """Describes slots that are free."""
+        """Fills free slots."""
         size = max(slots, default=0) + 1
         self._kinds, self._layers = grown(self._kinds, size), grown(self._layers, size)
         self._times = grown(self._times, size)
@@ -86,10 +86,12 @@ class Facets:
         self._times[places] = [entry.said.timestamp() for entry in entries]
         for slot, entry in zip(slots, entries, strict=True):
             if entry.tags:
-                self._tag(slot, entry.tags)
+                self._tagged[slot] = entry.tags
+                for tag in entry.tags:
+                    self._tags[tag].add(slot)
 
     def free(self, slots: Iterable[int]) -> None:
-        """Forgets these slots."""
+        """Frees these slots."""
         for slot in slots:
             self._kinds[slot] = 0
             for tag in set(self._tagged.pop(slot, ())):
@@ -101,13 +103,8 @@ class Facets:
         """All tags in use, sorted."""
         return sorted(self._tags)
 
-    def _tag(self, slot: int, tags: tuple[str, ...]) -> None:
-        self._tagged[slot] = tags
-        for tag in tags:
-            self._tags[tag].add(slot)
-
-    def among(self, filters: Filters) -> Mask | None:
-        """Which slots count; None: all."""
+    def matching(self, filters: Filters) -> Mask | None:
+        """Which slots meet the conditions; None: all."""
         if filters == ALL:
             return None
         mask = self._kinds > 0

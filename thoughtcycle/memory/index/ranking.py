@@ -4,10 +4,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import exp, log
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.rules import age, strength
 from thoughtcycle.memory.text import Term, terms
@@ -36,7 +38,12 @@ MOST_SATURATED = _K1 + 1
 """What `saturation` comes near for a word that is said again and again."""
 
 Scores = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.floating]
 Slots = npt.NDArray[np.integer]
+
+Recipe = Literal["adaptive", "words", "vectors"]
+"""Evidence that counts: both with adaptive weights (see `fuse`), keywords alone, or cosines alone."""
+_RECIPES: tuple[Recipe, ...] = get_args(Recipe)
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,10 @@ class Keywords:
     """Keyword evidence for some documents."""
 
     documents: npt.NDArray[np.integer]
-    share: npt.NDArray[np.floating]
+    share: Numbers
     """BM25 as a share of what it would be if every word of the query were said again and again, in [0, 1]."""
-    coverage: npt.NDArray[np.floating]
-    """Share of the query's weight of words that matched, in [0, 1]; see `whole`."""
+    coverage: Numbers
+    """Share of the query's weight of words that matched, in [0, 1]; see `full_weight`."""
 
 
 def idf(documents: int, containing: int) -> float:
@@ -66,27 +73,27 @@ def saturation(frequency: Scores, length: Scores, mean_length: float) -> Scores:
 
 
 def length_norms(length: Scores, mean_length: float) -> Scores:
-    """What `saturated` needs to know of documents of these lengths."""
+    """The part of BM25's denominator that depends on the length of a document."""
     return (_K1 * (1 - _B + _B * length / max(mean_length, 1e-9))).astype(np.float32)
 
 
 def saturated(frequency: Scores, norm: Scores) -> Scores:
-    """`saturation` with the lengths worked in already."""
+    """`saturation` given the norms of the lengths (see `length_norms`)."""
     slowed: Scores = frequency + norm
     factor: Scores = frequency * np.float32(MOST_SATURATED) / slowed
     return factor
 
 
-def whole(weights: Sequence[float]) -> float:
-    """The weight of words that covers a query of these in full.
+def full_weight(weights: Sequence[float]) -> float:
+    """Matched weight that covers a query of these `weights` in full: the sum of its three largest.
 
-    It is that of the three weightiest, so that a long message can still be about one thing.
+    So a long message can still be about one thing.
     """
     return sum(sorted(weights, reverse=True)[:_FEW_TERMS])
 
 
-def dense_evidence(cosine: npt.ArrayLike, mean: float = 0.0) -> npt.NDArray[np.floating]:
-    """Cosines as evidence: 0 where they say nothing, 1 where all, and beyond.
+def dense_evidence(cosine: npt.ArrayLike, mean: float = 0.0) -> Numbers:
+    """Cosines as evidence: 0 for none, 1 for full evidence, more beyond.
 
     `mean` is the query's mean cosine over the whole space.
     """
@@ -112,13 +119,14 @@ def spread(slots: Slots, counts: Scores, before: Slots, after: Slots, size: int)
 
 
 def fuse(
-    cosines: npt.NDArray[np.floating],
-    share: npt.NDArray[np.floating],
-    coverage: npt.NDArray[np.floating],
+    cosines: Numbers,
+    share: Numbers,
+    coverage: Numbers,
     *,
     mean: float = 0.0,
     floor: float = FLOOR,
-) -> npt.NDArray[np.floating]:
+    recipe: Recipe = "adaptive",
+) -> Numbers:
     """Relevance in [0, 1] of each candidate; 0 for those whose evidence does not reach `floor`.
 
     A cosine may be nan: there is none. Evidence is absolute (the better of dense and keyword evidence), so
@@ -129,6 +137,10 @@ def fuse(
     """
     if not len(cosines):
         return np.zeros(0)
+    if recipe == "words":
+        cosines = np.full(len(cosines), np.nan)
+    elif recipe == "vectors":
+        share = coverage = np.zeros(len(cosines))
     dense = dense_evidence(cosines, mean)
     dense[np.isnan(dense)] = 0.0
     evidence = np.maximum(coverage, np.minimum(dense, 1.0))
@@ -150,7 +162,7 @@ def rerank(relevance: float, record: MemoryRecord, now: datetime) -> float:
     return relevance * (0.7 + 0.3 * strength(record, now)) * (0.85 + 0.15 * recency)
 
 
-def layered(
+def layer_score(
     priority: float, age: timedelta, similarity: float, accesses: int, *, half_life: timedelta = HALF_LIFE
 ) -> float:
     """LM-4: priority × (0.4·recency + 0.4·similarity + 0.2·ln(accesses + 1)/10), at most 10.
@@ -167,6 +179,14 @@ def best_key(query: Iterable[Term], keys: Sequence[str]) -> str | None:
     counts = {key: _shared(wanted, terms(key)) for key in keys}
     best = max(counts, key=lambda key: counts[key], default=None)
     return best if best is not None and counts[best] else None
+
+
+def checked_recipe(name: str) -> Recipe:
+    """`name` as a recipe; raises InputRefused('unknown_recipe')."""
+    for recipe in _RECIPES:
+        if recipe == name:
+            return recipe
+    raise InputRefused("unknown_recipe", recipe=repr(name), known=", ".join(_RECIPES))
 
 
 def _shared(query: Collection[Term], key: Collection[Term]) -> int:

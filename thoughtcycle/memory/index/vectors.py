@@ -1,6 +1,5 @@
-"""Vectors of one dimension, all compared with by FAISS; rows of removed ones are used again."""
+"""Exact vector search: rows of one dimension in a flat FAISS index; rows of removed vectors are reused."""
 
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,24 @@ _SUMMED = 1_024
 
 
 class Vectors:
-    """Rows of unit length. CPU-bound, not thread-safe.
+    """Rows of unit length in half precision. CPU-bound, not thread-safe.
 
-    `half` keeps 16 bits of each number: half the memory, a scan more than twice as fast, and cosines that are
-    off by at most 0.0005 (docs/measurements.md, Memories).
+    16 bits per number: half the memory, a scan more than twice as fast, and cosines that are off by at most
+    0.0005 (docs/measurements.md, Memories).
     """
 
-    def __init__(self, dimension: int, *, half: bool = False) -> None:
+    def __init__(self, dimension: int) -> None:
         import faiss  # heavy: loaded by the first search that needs it, not by every command
 
         self._faiss: Any = faiss
         self.dimension = dimension
-        self._kind: Any = np.float16 if half else np.float32
-        self._index: Any = faiss.IndexFlatIP(dimension)
-        if half:
-            quantizer, metric = faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
-            self._index = faiss.IndexScalarQuantizer(dimension, quantizer, metric)
+        quantizer, metric = faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
+        self._index: Any = faiss.IndexScalarQuantizer(dimension, quantizer, metric)
         self._free: list[int] = []
         self._sum = np.zeros(dimension, np.float64)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """How many vectors there are."""
         return int(self._index.ntotal) - len(self._free)
 
     @property
@@ -50,23 +46,22 @@ class Vectors:
 
     def add(self, matrix: npt.NDArray[np.floating]) -> list[int]:
         """Row numbers of new vectors, shape (n, dimension)."""
-        kept = np.ascontiguousarray(matrix, self._kind)
-        self._sum += _sum(kept)
-        again = [self._free.pop() for _ in range(min(len(self._free), len(kept)))]
-        if again:
-            self._matrix()[again] = kept[: len(again)]
+        new = np.ascontiguousarray(matrix, np.float16)
+        self._sum += _sum(new)
+        reused = [self._free.pop() for _ in range(min(len(self._free), len(new)))]
+        if reused:
+            self._matrix()[reused] = new[: len(reused)]
         start = self.size
-        if rest := len(kept) - len(again):
-            self._index.add_sa_codes(kept[len(again) :].view(np.uint8))
-        return again + list(range(start, start + rest))
+        if rest := len(new) - len(reused):
+            self._index.add_sa_codes(new[len(reused) :].view(np.uint8))
+        return reused + list(range(start, start + rest))
 
-    def remove(self, rows: Collection[int]) -> None:
-        """Forgets these rows; until they are used again they are all zeros."""
-        places = list(rows)
+    def remove(self, rows: list[int]) -> None:
+        """Removes these rows; they are all zeros until they are reused."""
         matrix = self._matrix()
-        self._sum -= _sum(matrix[places])
-        matrix[places] = 0
-        self._free += places
+        self._sum -= _sum(matrix[rows])
+        matrix[rows] = 0
+        self._free += rows
 
     def nearest(
         self, vector: Row, count: int, among: npt.NDArray[np.bool_] | None = None
@@ -82,37 +77,33 @@ class Vectors:
         # Other threads of OpenMP only wait for one query: on a busy machine they cost milliseconds.
         self._faiss.omp_set_num_threads(1)
         (cosines,), (rows,) = self._index.search(vector[None], min(count, self.size), params=parameters)
-        if len(rows) and rows[-1] < 0:  # there are not so many
+        if len(rows) and rows[-1] < 0:  # fewer than `count`
             found = rows >= 0
             rows, cosines = rows[found], cosines[found]
         return rows, cosines
 
-    def cosines(self, vector: Row, rows: Rows | None = None) -> Row:
-        """Cosine of each of these rows, or of all."""
-        if rows is None and self._kind is np.float16:  # FAISS reads halves many times faster than NumPy
-            places, cosines = self.nearest(vector, self.size)
-            every = np.zeros(self.size, np.float32)
-            every[places] = cosines
-            return every
-        matrix = self._matrix() if rows is None else self._matrix()[rows]
-        found: Row = matrix.astype(np.float32, copy=False) @ vector
-        return found
+    def cosines(self, vector: Row) -> Row:
+        """Cosine of every row."""
+        rows, cosines = self.nearest(vector, self.size)  # FAISS reads halves many times faster than NumPy
+        every = np.zeros(self.size, np.float32)
+        every[rows] = cosines
+        return every
 
     def mean(self, vector: Row) -> float:
         """The query's mean cosine; 0.0 while there are too few to tell."""
         return float(vector @ self._sum) / len(self) if len(self) >= MANY else 0.0
 
-    def _matrix(self) -> npt.NDArray[Any]:
+    def _matrix(self) -> npt.NDArray[np.float16]:
         """FAISS's own rows, to read and to write; a view that ends with the next `add`."""
         if not self.size:
-            return np.empty((0, self.dimension), self._kind)
+            return np.empty((0, self.dimension), np.float16)
         codes = self._faiss.rev_swig_ptr(self._index.codes.data(), self.nbytes)
-        matrix: npt.NDArray[Any] = codes.view(self._kind).reshape(self.size, self.dimension)
+        matrix: npt.NDArray[np.float16] = codes.view(np.float16).reshape(self.size, self.dimension)
         return matrix
 
 
 def _sum(matrix: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
-    """Of all rows."""
+    """The sum of all rows."""
     total = np.zeros(matrix.shape[1], np.float64)
     for start in range(0, len(matrix), _SUMMED):
         some = matrix[start : start + _SUMMED].astype(np.float32, copy=False)

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 from thoughtcycle.memory.core import Core
 from thoughtcycle.memory.erasure import Erasure
-from thoughtcycle.memory.index import ACTIVE, DEFAULT, Filters, recipe_of
+from thoughtcycle.memory.index import ACTIVE, Filters, MemoryQuery
 from thoughtcycle.memory.model import Access, item_space
 from thoughtcycle.memory.records import PAGE
-from thoughtcycle.memory.search import FACTS, Look, Search, plain_query
+from thoughtcycle.memory.search import FACTS, Search, plain_query
 from thoughtcycle.memory.storage import StoredItem
 
 PASSING = "passing"
@@ -38,7 +38,7 @@ class Items:
         self._search, self._erasure = search, erasure
         self._accesses = core.accesses
         self._clock = core.clock
-        self._spaces = core.indexes
+        self._indexes = core.memory_indexes
         self._storage = core.storage
 
     async def keyed(self, user: str, keys: Collection[str]) -> dict[str, StoredItem]:
@@ -58,8 +58,8 @@ class Items:
 
     async def tagged(self, user: str, tag: str | None) -> list[str]:
         """Ids of the items with this tag (None: of all), the last changed first."""
-        async with self._spaces.index(user) as index:
-            return list(index.active.among(_with(tag)))
+        async with self._indexes.index(user) as index:
+            return list(index.active.matching(_tagged(tag)))
 
     async def passed(
         self, user: str, test: Test | None, *, tag: str | None, first: Collection[str], limit: int
@@ -70,15 +70,15 @@ class Items:
         change what it is given; what it looks at stays in memory, up to `values.MOST`.
         """
         found: list[str] = []
-        async with self._spaces.index(user) as index:
-            ids, passing = index.active.among(_with(tag)), set(index.active.among(_with(PASSING)))
+        async with self._indexes.index(user) as index:
+            ids, passing = index.active.matching(_tagged(tag)), set(index.active.matching(_tagged(PASSING)))
             if first:
                 there = dict.fromkeys(ids)
                 ids = chain(filter(there.__contains__, first), (id for id in there if id not in first))
             size = PAGE if test is not None else min(max(limit, 1), len(index))
             while len(found) < limit and (some := list(islice(ids, size))):
                 looked = [id for id in some if test is not None or id in passing]
-                items = await self._spaces.items(user, index, looked)
+                items = await self._indexes.items(user, index, looked)
                 fitting = [item for item in items if test is None or test(item.content)]
                 out = set(looked).difference(item.id for item in fitting) | await self.passing(user, fitting)
                 found += [id for id in some if id not in out]
@@ -91,14 +91,14 @@ class Items:
         At most `limit`; however little they have to do with it. No document is read. Raises ModelFailed.
         """
         query = plain_query(query)
-        direction = await self._search.direction(user, query, None, FACTS)
-        look = Look(query, direction, _with(tag), limit, 0.0, recipe_of(DEFAULT))
-        found = await self._search.among(user, look, ACTIVE)
+        vector = await self._search.query_vector(user, query, None, FACTS)
+        wanted = MemoryQuery(query, vector, _tagged(tag), limit, floor=0.0)
+        found = await self._search.candidates(user, wanted, ACTIVE)
         return {one.memory: one.relevance for one in found[:limit]}
 
     async def tags(self, user: str) -> list[str]:
         """All tags of the active memories, sorted."""
-        async with self._spaces.index(user) as index:
+        async with self._indexes.index(user) as index:
             return index.active.tags()
 
     def note_read(self, user: str, ids: Iterable[str]) -> None:
@@ -131,5 +131,5 @@ class Items:
         return count
 
 
-def _with(tag: str | None) -> Filters:
+def _tagged(tag: str | None) -> Filters:
     return Filters(tags=None if tag is None else (tag,))

@@ -42,7 +42,7 @@ class Reembedding:
         self._embeddings = core.embeddings
         self._model = core.model
         self._storage = core.storage
-        self._messages = core.messages
+        self._messages = core.message_indexes
 
     async def outdated(self, user: str) -> Outdated:
         """Counts texts without vectors of the present model. Raises InputRefused('no_embeddings')."""
@@ -69,7 +69,7 @@ class Reembedding:
             yield Reembedded(min(done, total), total)
         while True:
             async with self._messages.index(user) as index:
-                made = await self._messages.complete_some(user, index)
+                made = await self._messages.embed_some(user, index)
             if not made:
                 break
             done += made

@@ -1,8 +1,7 @@
-"""What becomes of a memory while it is kept: pinned, reinforced, merged, archived and restored."""
+"""Changes that keep the content of a memory: pin, reinforce, merge, archive and restore."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 from thoughtcycle.errors import InputRefused, MemoryNotActive
 from thoughtcycle.memory.core import Core, owned
@@ -21,36 +20,44 @@ from thoughtcycle.memory.versioning import (
 
 
 class Lifecycle:
-    """Changes that leave what a memory says as it is; `undo` takes each of them back.
+    """Changes that keep the content of a memory; `undo` takes each of them back.
 
     The id of a memory that was merged into another stands for that one. All raise
     MemoryUnknown before anything changes; `cycle` names the cycle that asked for the change.
     """
 
     def __init__(self, core: Core) -> None:
-        self._core = core
-        self._clock = core.clock
-        self._storage = core.storage
+        self._core, self._clock, self._memories = core, core.clock, core.storage.memories
 
     async def pin(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
-        """Keeps active memories, all or none, from fading and from the archive until `unpin`.
+        """Protects active memories, all or none, from decay and archiving until `unpin`.
 
         Raises MemoryNotActive.
         """
-        return await self._mark(user, ids, "pin", cycle, pinned=True)
+        return await self._set_pinned(user, ids, "pin", cycle)
 
     async def unpin(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
-        """Lets active memories, all or none, live like any other; raises as `pin`."""
-        return await self._mark(user, ids, "unpin", cycle, pinned=False)
+        """Ends the protection of active memories, all or none; raises as `pin`."""
+        return await self._set_pinned(user, ids, "unpin", cycle)
+
+    async def _set_pinned(
+        self, user: str, ids: Iterable[str], op: Op, cycle: str | None
+    ) -> list[MemoryRecord]:
+        async def plan(records: list[MemoryRecord]) -> list[Write]:
+            if other := next((record for record in records if record.status != "active"), None):
+                raise MemoryNotActive(other.id)
+            at, pinned = self._clock(), op == "pin"
+            return [write for one in records for write in marked(one, op, at, cycle=cycle, pinned=pinned)]
+
+        return await self._core.change_records(user, ids, plan)
 
     async def reinforce(
         self, user: str, id: str, *, cycle: str | None = None, said: datetime | None = None
     ) -> MemoryRecord:
-        """Marks an active memory as said again at `said` (None: now); the cycle it came from never does.
+        """Notes that an active memory was said again at `said` (None: now).
 
-        Without `cycle` it is done by hand, and `undo` takes it back. What was said before it was last
-        reinforced changes nothing.
-        Raises MemoryNotActive.
+        The cycle it came from, and a time before its last reinforcement, change nothing. Without `cycle` it
+        is done by hand, and `undo` takes it back. Raises MemoryNotActive.
         """
 
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
@@ -68,35 +75,29 @@ class Lifecycle:
         return stored.get(before.id, before)
 
     async def archive(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
-        """Puts active memories aside, all or none: kept in full, and their key is free for another memory.
+        """Archives active memories, all or none: kept in full, and their key is free for another memory.
 
-        What is archived already stays as it is. Raises MemoryNotActive, InputRefused('memory_pinned').
+        Archived ones stay as they are. Raises MemoryNotActive, InputRefused('memory_pinned').
         """
-        wanted = list(dict.fromkeys(ids))
 
-        async def plan() -> tuple[Sequence[Write], list[MemoryRecord]]:
-            records = await self._core.current(user, wanted)
-            return archived(records, at=self._clock(), cycle=cycle), records
+        async def plan(records: list[MemoryRecord]) -> Sequence[Write]:
+            return archived(records, at=self._clock(), cycle=cycle)
 
-        stored, before = await self._core.change(owned(user), plan)
-        return [stored.get(record.id, record) for record in before]
+        return await self._core.change_records(user, ids, plan)
 
     async def restore(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
-        """Makes archived memories active again, all or none, just as they were; a past expiry is lifted.
+        """Makes archived memories active again, all or none, as they were; a past expiry is lifted.
 
-        What is active already stays as it is. Raises InputRefused('memory_not_archived'), and
-        'restore_replaced' when an active memory has the same key or says the same by now.
+        Active ones stay as they are. Raises InputRefused('memory_not_archived'), and 'restore_replaced' when
+        an active memory has the same key or content by now.
         """
-        wanted = list(dict.fromkeys(ids))
 
-        async def plan() -> tuple[Sequence[Write], list[MemoryRecord]]:
-            records = await self._core.current(user, wanted)
+        async def plan(records: list[MemoryRecord]) -> Sequence[Write]:
             writes = unarchived(records, at=self._clock(), cycle=cycle)
             await self._core.require_place(user, [write.record for write in writes], "restore_replaced")
-            return writes, records
+            return writes
 
-        stored, before = await self._core.change(owned(user), plan)
-        return [stored.get(record.id, record) for record in before]
+        return await self._core.change_records(user, ids, plan)
 
     async def merge(
         self,
@@ -107,12 +108,11 @@ class Lifecycle:
         cycle: str | None = None,
         still: Callable[[MemoryRecord, MemoryRecord], bool] = lambda keep, other: True,
     ) -> MemoryRecord:
-        """Makes one memory of two that say the same: the broader one, `keep`, stays and is reinforced (HM-6).
+        """Merges two memories that say the same: the broader one, `keep`, stays and is reinforced (HM-6).
 
         `keep` is found under the search contexts of both. `other`, active or archived, becomes a former
-        version of it, and its id stands for `keep` from now on. Merging again changes nothing, nor does it
-        where the two are not `still` to be merged as they are now.
-        Raises MemoryNotActive.
+        version of it, and its id stands for `keep` from now on. Idempotent; nothing changes where `still`
+        says no to the two as they are now. Raises MemoryNotActive.
         """
 
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
@@ -122,43 +122,29 @@ class Lifecycle:
                 return (), kept
             if ended.status not in ("active", "archived"):
                 raise MemoryNotActive(other)
-            versions = await self._storage.memories.versions(user, [ended.id])
+            versions = await self._memories.versions(user, [ended.id])
             keys = await self._core.keys([kept, ended], {})
             return merged(kept, ended, versions, keys, self._clock(), cycle), kept
 
         stored, before = await self._core.change(owned(user), plan)
         return stored.get(before.id, before)
 
-    async def _mark(
-        self, user: str, ids: Iterable[str], op: Op, cycle: str | None, **fields: Any
-    ) -> list[MemoryRecord]:
-        wanted = list(dict.fromkeys(ids))
-
-        async def plan() -> tuple[Sequence[Write], list[MemoryRecord]]:
-            at, records = self._clock(), await self._core.current(user, wanted)
-            if other := next((record for record in records if record.status != "active"), None):
-                raise MemoryNotActive(other.id)
-            return [write for one in records for write in marked(one, op, at, cycle=cycle, **fields)], records
-
-        stored, before = await self._core.change(owned(user), plan)
-        return [stored.get(record.id, record) for record in before]
-
-    async def unmerging(self, user: str, entry: JournalEntry) -> Sequence[Write]:
-        """The writes that take a merge back, given the row of either memory.
+    async def unmerge(self, user: str, entry: JournalEntry) -> Sequence[Write]:
+        """The writes that undo a merge, given its journal row of either memory.
 
         Raises InputRefused('undo_merged') when one of them has changed since, 'undo_replaced' when another
-        memory stands in the way.
+        active memory has the same key or content.
         """
         refusal = InputRefused("undo_merged", id=repr(entry.memory))
         (record,) = await self._core.known(user, [entry.memory])
         number = entry.number + 1 if record.merged else entry.number
-        rows = await self._storage.memories.journal(user, before=number + 1, limit=2)
+        rows = await self._memories.journal(user, before=number + 1, limit=2)
         if len(rows) < 2 or any(row.op != "merge" or row.before is None for row in rows):
             raise refusal
         kept, ended = rows
         keep, other = await self._core.known(user, [kept.memory, ended.memory])
-        versions = await self._storage.memories.versions(user, [keep.id])
-        earlier = await self._storage.memories.journal(user, before=ended.number, limit=len(versions))
+        versions = await self._memories.versions(user, [keep.id])
+        earlier = await self._memories.journal(user, before=ended.number, limit=len(versions))
         taken = moved_versions(earlier, versions, other.id)
         keys = await self._core.keys([keep], {})
         writes = unmerged(kept, ended, keep, other, taken, keys, self._clock())

@@ -5,23 +5,23 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from thoughtcycle.memory.core import Core
-from thoughtcycle.memory.model import MemoryDraft, MemoryRecord, Saved, as_text
+from thoughtcycle.memory.model import MemoryDraft, Saved, as_text
 from thoughtcycle.memory.redaction import KEY_BYTES, NOTHING, Mask, buried
 
 
-async def relearned(core: Core, user: str, drafts: Sequence[MemoryDraft]) -> dict[int, MemoryRecord]:
-    """Place → what was deleted or its stub, for each draft that only says again what was deleted since.
+async def relearned(core: Core, user: str, drafts: Sequence[MemoryDraft]) -> dict[int, Saved]:
+    """Place → outcome, for each draft that only repeats what was deleted since its cycle.
 
-    What a cycle that is still open tells is said now.
+    The words of a cycle that is still open count as said now.
     """
-    told = [place for place, draft in enumerate(drafts) if draft.source.cycle is not None]
-    tombstones = await core.storage.erasure.tombstones(user) if told else []
-    mask = await core.redactors.of(user) if told else NOTHING
+    dated = [place for place, draft in enumerate(drafts) if draft.source.cycle is not None]
+    tombstones = await core.storage.erasure.tombstones(user) if dated else []
+    mask = await core.redactors.of(user) if dated else NOTHING
     if not tombstones and not mask:
         return {}
     secret = await core.storage.erasure.secret(user, secrets.token_bytes(KEY_BYTES))
     found: dict[int, str] = {}
-    for place in told:
+    for place in dated:
         said = (drafts[place].source.words, as_text(drafts[place].content))
         id = str(drafts[place].source.cycle)
         cycle = await core.storage.transcript.cycle(user, id)
@@ -31,12 +31,11 @@ async def relearned(core: Core, user: str, drafts: Sequence[MemoryDraft]) -> dic
         elif (cycle is None or cycle.closed) and (hidden := hidden_in(said, mask, at)) is not None:
             found[place] = hidden
     records = {one.id: one for one in await core.storage.memories.records(user, list(found.values()))}
-    return {place: records[id] for place, id in found.items() if id in records}
-
-
-def not_again(record: MemoryRecord) -> Saved:
-    """What became of a draft that says again what was deleted: nothing."""
-    return Saved(record=record, outcome="erased" if record.status == "erased" else "known")
+    return {
+        place: Saved(record=record, outcome="erased" if record.status == "erased" else "known")
+        for place, id in found.items()
+        if (record := records.get(id)) is not None
+    }
 
 
 def hidden_in(texts: Iterable[str], mask: Mask, at: datetime | None) -> str | None:

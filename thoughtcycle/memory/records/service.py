@@ -1,4 +1,4 @@
-"""Memory records: saved, updated, hidden, brought back, read."""
+"""The memory records of users: save, update, hide, undo, and the reads."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ from thoughtcycle.memory.model import (
     storable,
 )
 from thoughtcycle.memory.records.lifecycle import Lifecycle
-from thoughtcycle.memory.records.relearning import not_again, relearned
+from thoughtcycle.memory.records.relearning import relearned
 from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.storage import ExistingRecords, Lookup, Write
 from thoughtcycle.memory.text import writes_mask_over
@@ -53,25 +53,25 @@ Entries: TypeAlias = list[JournalEntry]
 
 
 class Records:
-    """The memories of users. All or nothing: a failed call leaves everything as it was."""
+    """The memories of users. Each call is atomic: one that fails changes nothing."""
 
     def __init__(self, core: Core, lifecycle: Lifecycle) -> None:
         self._core, self._lifecycle = core, lifecycle
-        self._storage, self._clock, self._model = core.storage, core.clock, core.model
-        self._embeddings, self._accesses = core.embeddings, core.accesses
-        self._indexes, self._redactors = core.indexes, core.redactors
+        self._clock, self._model, self._embeddings = core.clock, core.model, core.embeddings
+        self._memories, self._files = core.storage.memories, core.storage.files
+        self._accesses, self._indexes = core.accesses, core.memory_indexes
         self.availability = core.availability
 
     @explicit
     async def save(
         self, user: str, drafts: Sequence[MemoryDraft], *, vectors: Mapping[str, np.ndarray] | None = None
     ) -> list[Saved]:
-        """Keeps drafts, all or none; one answer per draft, in order.
+        """Saves drafts, all or none; returns one answer per draft, in order.
 
-        The same content as an active memory's reinforces that one (except from the cycle that made it);
-        another content under the key of one supersedes it. `vectors`: text → vector for contents and
-        bindings, made here when None. Running it again with the same drafts adds nothing, where they name
-        their cycle. Of what was deleted after their cycle nothing is kept.
+        The content of an active memory reinforces that one (except from the cycle that made it); another
+        content under its key supersedes it. `vectors`: text → vector for contents and bindings, made here
+        when None. Idempotent for drafts that name their cycle. Nothing is saved of what was deleted after
+        the cycle of its draft.
         """
         owned(user)
         for draft in drafts:
@@ -81,12 +81,9 @@ class Records:
         if stubs := await relearned(self._core, user, drafts):
             rest = [draft for place, draft in enumerate(drafts) if place not in stubs]
             saved = iter(await self.save(user, rest, vectors=vectors))
-            return [
-                not_again(stubs[place]) if place in stubs else next(saved) for place in range(len(drafts))
-            ]
+            return [stubs[place] if place in stubs else next(saved) for place in range(len(drafts))]
         if vectors is None:
-            texts = [text for draft in drafts for text in search_keys(draft)]
-            vectors = await self._core.embed(texts)
+            vectors = await self._core.embed([text for draft in drafts for text in search_keys(draft)])
         else:
             vectors = units(vectors)
         data = packed(vectors)
@@ -97,14 +94,12 @@ class Records:
             ids=[one.id for one in wanted],
         )
 
-        def plan(standing: ExistingRecords) -> tuple[tuple[Write, ...], Planned]:
-            keys = Keys(self._model, data, {vector.id: vector for vector in standing.vectors})
-            planned = SavePlan(user, standing.records, keys, self._clock()).add(wanted)
+        def plan(existing: ExistingRecords) -> tuple[tuple[Write, ...], Planned]:
+            keys = Keys(self._model, data, {vector.id: vector for vector in existing.vectors})
+            planned = SavePlan(user, existing.records, keys, self._clock()).add(wanted)
             return planned.writes, planned
 
-        stored, planned = await self._core.repeat(
-            user, lambda: self._storage.memories.save(user, asked, plan)
-        )
+        stored, planned = await self._core.repeat(user, lambda: self._memories.save(user, asked, plan))
         return [
             Saved(
                 record=stored.get(record.id, record),
@@ -128,14 +123,14 @@ class Records:
         words: str = "",
         said: datetime | None = None,
     ) -> MemoryRecord:
-        """Gives an active memory new content; what it said before stays in history as its former version.
+        """Gives an active memory new content; the old one stays in history as its former version.
 
         With `correction` it was never true: changed in place, only the journal remembers. `bindings` None
-        leaves them; a `key` gives it another slot, unless an active memory stands there. `cycle` and `words`
-        say where the new content comes from, `said` since when it holds (None: now). The same content again
-        changes nothing. Of a file (LM-15) a text is what is said about it: the file stays.
+        leaves them; a `key` gives it another slot, unless an active memory has that key. `cycle` and `words`
+        are the source of the new content, `said` the time since when it holds (None: now). Equal content
+        changes nothing. For a file (LM-15), a text is its description: the file stays.
         Raises MemoryUnknown, MemoryNotActive, InputRefused('file_content', and
-        'content_masked' where a mask would take the place of what it hides).
+        'content_masked' where a mask would replace the text that it hides).
         """
         storable(content)
         storable(key or "")
@@ -145,16 +140,14 @@ class Records:
 
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
             record = await self._core.active(user, id)
-            taken = (
-                await self._storage.memories.same(user, identities=(), keys={key}) if key is not None else ()
-            )
+            taken = await self._memories.same(user, identities=(), keys={key}) if key is not None else ()
             if writes_mask_over(as_text(content), record.text):
                 raise InputRefused("content_masked")
-            says, found = revised(record.content, record.bindings, content, bindings)
+            after, found = revised(record.content, record.bindings, content, bindings)
             changed = record.model_copy(
                 update={
-                    "content": says,
-                    "key": record.key if key is None or taken or file_of(says) else key,
+                    "content": after,
+                    "key": record.key if key is None or taken or file_of(after) else key,
                     "bindings": tuple(dict.fromkeys(found)),
                 }
             )
@@ -177,45 +170,40 @@ class Records:
     async def hide(
         self, user: str, ids: Iterable[str], *, reason: str = "user", cycle: str | None = None
     ) -> Listed:
-        """Takes memories, with their former versions, out of sight at once; `undo` brings them back.
+        """Hides memories with their former versions at once; `undo` brings them back.
 
-        What the user has hidden already stays as it is; what left sight with its branch stays out of it from
-        now on, whatever becomes of the branch. Raises MemoryUnknown before changing any.
+        Memories hidden by the user stay as they are; those hidden with their branch stay hidden from now on,
+        whatever becomes of the branch. Raises MemoryUnknown before changing any.
         """
-        wanted = list(dict.fromkeys(ids))
 
-        async def plan() -> tuple[Sequence[Write], list[MemoryRecord]]:
-            records = await self._core.current(user, wanted)
-            versions = await self._storage.memories.versions(user, [record.id for record in records])
-            writes = hidden(records, versions, reason=reason, at=self._clock(), cycle=cycle)
-            return writes, records
+        async def plan(records: Listed) -> Sequence[Write]:
+            versions = await self._memories.versions(user, [record.id for record in records])
+            return hidden(records, versions, reason=reason, at=self._clock(), cycle=cycle)
 
-        stored, before = await self._core.change(owned(user), plan)
-        return [stored.get(record.id, record) for record in before]
+        return await self._core.change_records(user, ids, plan)
 
     @explicit
     async def undo(self, user: str, id: str | None = None) -> UndoResult:
-        """Takes back the newest change of a memory – or of all – that was not taken back yet.
+        """Undoes the newest change of a memory – or of all – that was not undone yet.
 
-        A hidden memory is visible again, an updated one says again what it said, a saved one is out of
-        sight. A merge, by the id of either memory, gives both back as they were, if neither has changed since
+        Undoing `hide` shows the memory again, undoing `update` restores its former content, undoing `save`
+        hides it. Undoing a merge, by the id of either memory, restores both, if neither has changed since
         but for being reinforced. Each call goes one change further back; with nothing left, both fields are
         None. Raises MemoryUnknown, and InputRefused('undo_replaced') when another active
-        memory has the same key or says the same by now, 'undo_merged' when a merged memory has changed.
-        What was erased for good is refused with 'memory_erased'.
+        memory has the same key or content by now, 'undo_merged' when a merged memory has changed,
+        'memory_erased' for an erased one.
         """
         if id is not None:
-            await self._require_kept(owned(user), id)
-            await self._core.known(user, [id])
+            await self._require_undoable(owned(user), id)
 
         async def plan() -> tuple[Sequence[Write], JournalEntry | None]:
             entry = await self._undoable(user, id)
             if entry is None:
                 return (), None
             if entry.op == "merge":
-                return await self._lifecycle.unmerging(user, entry), entry
-            record = (await self._core.known(user, [entry.memory]))[0]
-            versions = await self._storage.memories.versions(user, [record.id])
+                return await self._lifecycle.unmerge(user, entry), entry
+            (record,) = await self._core.known(user, [entry.memory])
+            versions = await self._memories.versions(user, [record.id])
             if entry.before is not None:
                 await self._core.require_place(user, [entry.before], "undo_replaced")
             keys = await self._core.keys([record, *versions], await self._lost_keys(entry, record, versions))
@@ -229,14 +217,11 @@ class Records:
 
         One that was merged into another (`merged`) names it (`current`).
         """
-        return next(iter(await self._storage.memories.records(owned(user), [id])), None)
+        return next(iter(await self._memories.records(owned(user), [id])), None)
 
     async def active(self, user: str, ids: Sequence[str]) -> "list[MemoryRecord]":
-        """Those of these memories that are active now, in this order, as they read now.
-
-        In place of one that was merged into another comes that one.
-        """
-        records = await self._storage.memories.records(owned(user), list(ids)) if ids else []
+        """The active ones of these memories, in this order; one merged into another is given as that one."""
+        records = await self._memories.records(owned(user), list(ids)) if ids else []
         if any(record.merged for record in records):
             records = await self._core.current(
                 user, [record.id for record in records if record.status != "erased"]
@@ -254,18 +239,17 @@ class Records:
     ) -> Listed:
         """The user's memories of these statuses, the last changed first.
 
-        `at`: instead what was believed then, former versions included and whatever is archived by now; this
-        reads all memories of the user. A time without a zone is UTC.
+        `at`: those believed then instead, former versions and archived ones included; this reads all
+        memories of the user. A time without a zone is UTC.
         """
         if at is None:
-            return await self._storage.memories.listing(owned(user), statuses, limit=limit, offset=offset)
-        kept = await self._storage.memories.listing(owned(user), BELIEVED, limit=None, offset=0)
-        then = [record for record in kept if valid_at(record, aware(at))]
-        return then[offset:][:limit]
+            return await self._memories.listing(owned(user), statuses, limit=limit, offset=offset)
+        believed = await self._memories.listing(owned(user), BELIEVED, limit=None, offset=0)
+        return [record for record in believed if valid_at(record, aware(at))][offset:][:limit]
 
     async def history(self, user: str, id: str) -> Entries:
         """All changes of a memory, oldest first; [] when this user has none of this id."""
-        return (await self._storage.memories.journal(owned(user), memories=[id]))[::-1]
+        return (await self._memories.journal(owned(user), memories=[id]))[::-1]
 
     async def accesses(self, user: str, ids: Sequence[str]) -> dict[str, Access]:
         """How often these memories were found by searches, and when last; those never found are left out."""
@@ -273,31 +257,29 @@ class Records:
 
     async def versions(self, user: str, id: str) -> Listed:
         """The former versions of a memory, the latest first."""
-        return await self._storage.memories.versions(owned(user), [id])
+        return await self._memories.versions(owned(user), [id])
 
-    async def told_in(self, user: str, cycles: Sequence[str]) -> Listed:
-        """The memories that rest on what was said in these cycles, former versions and hidden ones too."""
-        return await self._storage.memories.of_cycles(owned(user), cycles)
+    async def from_cycles(self, user: str, cycles: Sequence[str]) -> Listed:
+        """The memories whose source is one of these cycles, former versions and hidden ones included."""
+        return await self._memories.of_cycles(owned(user), cycles)
 
     async def _new_keys(
         self, user: str, id: str, content: Any, bindings: Sequence[str] | None
     ) -> dict[str, np.ndarray]:
-        """Vectors of the texts under which the memory was not found so far."""
+        """Vectors of the search keys that the new content adds."""
         record = await self._core.active(owned(user), id)
-        says, found = revised(record.content, record.bindings, content, bindings)
-        new = search_keys(record.model_copy(update={"content": says, "bindings": tuple(found)}))
-        vectors = await self._storage.memories.vectors(user, [record.id])
+        after, keys = revised(record.content, record.bindings, content, bindings)
+        new = search_keys(record.model_copy(update={"content": after, "bindings": tuple(keys)}))
+        vectors = await self._memories.vectors(user, [record.id])
         known = {vector.text for vector in vectors if vector.model == self._model}
         return await self._core.embed([text for text in new if text not in known])
 
     async def _lost_keys(
         self, entry: JournalEntry, record: MemoryRecord, versions: Iterable[MemoryRecord]
     ) -> dict[str, bytes]:
-        """Vectors of what was said before the change, where no version kept them (after a correction)."""
+        """Vectors of the content before the change, where no version has them (after a correction)."""
         before = entry.before
-        if before is None or same_content(before, record):
-            return {}
-        if any(is_version(version, before) for version in versions):
+        if before is None or same_content(before, record) or any(is_version(one, before) for one in versions):
             return {}
         return packed(await self._core.embed(search_keys(before)))
 
@@ -306,24 +288,23 @@ class Records:
             gone = {known for known, reason in index.hidden.items() if reason == ERASING}
         search, before = UndoSearch(gone, one=id is not None), None
         asked = None if id is None else [id]
-        while entries := await self._storage.memories.journal(
-            user, memories=asked, before=before, limit=_PAGE
-        ):
+        while entries := await self._memories.journal(user, memories=asked, before=before, limit=_PAGE):
             if (found := search.first(entries)) is not None:
                 return found
             before = entries[-1].number
         return None
 
-    async def _require_kept(self, user: str, id: str) -> None:
-        """Raises InputRefused('memory_erased') when the memory is erased for good, or about to be."""
-        for record in await self._storage.memories.records(user, [id]):
+    async def _require_undoable(self, user: str, id: str) -> None:
+        """Raises MemoryUnknown, and InputRefused('memory_erased') when it is erased or about to be."""
+        for record in await self._memories.records(user, [id]):
             if record.status == "erased" or record.reason == ERASING:
                 raise InputRefused("memory_erased", id=repr(id))
+        await self._core.known(user, [id])
 
     async def _require_files(self, user: str, drafts: Sequence[MemoryDraft]) -> None:
         """Raises InputRefused('file_content') for a draft that names a file which is not there."""
         named = [(sha256, draft) for draft in drafts if (sha256 := file_of(draft.content)) is not None]
-        there = await self._storage.files.listing(user) if named else {}
+        there = await self._files.listing(user) if named else {}
         for sha256, draft in named:
             if sha256 not in there or draft.key != key_of(sha256):
                 raise InputRefused("file_content", name=repr(draft.content["name"]))

@@ -1,4 +1,4 @@
-"""What a reply may need of a memory, found in one go: memories, and what was said here and elsewhere."""
+"""Passive recall: finds memories and messages for a reply in one go."""
 
 import asyncio
 import logging
@@ -10,55 +10,46 @@ import numpy as np
 
 from thoughtcycle.errors import ThoughtcycleError
 from thoughtcycle.memory.core import Core, owned
-from thoughtcycle.memory.index import DEFAULT, FLOOR, LONGEST, Filters, recipe_of, unit
+from thoughtcycle.memory.index import FLOOR, MemoryQuery
 from thoughtcycle.memory.model import Cycle, MemoryHit, MemoryRecord, MessageHit
-from thoughtcycle.memory.search.service import FACTS, LONGEST_QUERY, Look, Search
+from thoughtcycle.memory.search.service import FACTS, Part, Search, plain_query
 
 log = logging.getLogger(__name__)
 
 WAIT_SECONDS = 0.25
-"""How long a reply waits for the index of what was said, where this process has none yet."""
+"""How long a reply waits for the index of messages, where this process has none yet."""
 _FEW = 5_000
-"""Messages that are searched at once: a change of threads costs as much as the millisecond it takes."""
+"""Messages that are searched on the event loop: less time than a change of threads."""
 CHATS = 50
-"""Chats beside this one that are looked through with smart context (SM-5)."""
+"""Other chats that are searched with smart context (SM-5)."""
 _JUDGED = 12
-"""Cycles of other chats of which the judgement is shown."""
-
-
-def _nothing(text: str) -> bool:
-    return False
+"""Cycles of other chats whose judgement is shown."""
 
 
 @dataclass(frozen=True)
 class Recollection:
-    """What a message brings to mind; deleted words are masked."""
+    """Memories and messages that answer a message; deleted words are masked."""
 
     hits: Sequence[MemoryHit] = ()
     """Best first."""
     messages: Sequence[MessageHit] = ()
     """Of this chat and, where asked for, of others; best first."""
     cycles: Mapping[str, Cycle] = field(default_factory=dict)
-    """Of other chats, those to which the best of `messages` belong."""
+    """Of other chats, the cycles of the best `messages`."""
     former: Mapping[str, MemoryRecord] = field(default_factory=dict)
-    """Memory → what it said last before it changed, where it did."""
+    """Memory → its last former version, where it changed."""
     accesses: Mapping[str, int] = field(default_factory=dict)
     """Memory → how often it was found."""
 
 
 class PassiveRecall:
-    """The reads of the reply path; none of them makes vectors of what was said."""
+    """The reads of the reply path; none of them embeds messages."""
 
     def __init__(self, core: Core, search: Search) -> None:
-        self._core = core
         self._search = search
-        self._accesses = core.accesses
-        self._clock = core.clock
-        self._embeddings = core.embeddings
-        self._masks = core.redactors
-        self._storage = core.storage
-        self._talks = core.messages
-        self._warming: dict[str, asyncio.Task[None]] = {}
+        self._accesses, self._clock, self._masks = core.accesses, core.clock, core.redactors
+        self._storage, self._indexes = core.storage, core.message_indexes
+        self._building: dict[str, asyncio.Task[None]] = {}
 
     async def recollect(
         self,
@@ -72,23 +63,25 @@ class PassiveRecall:
         vector: np.ndarray | None = None,
         floor: float = FLOOR,
         patience: float | None = None,
-        unsaid: Callable[[str], bool] = _nothing,
+        unsaid: Callable[[str], bool] = lambda text: False,
     ) -> Recollection:
-        """What of the user's memory speaks of `query`, asked in `chat`.
+        """The user's memories and messages that speak of `query`, asked in `chat`.
 
-        At most so many `memories`, and `messages` of this chat and of the last chats beside it; how many
-        `others` is asked while the rest is read. Nothing counts as accessed (see `accessed`). `vector` as in
-        `search`, `floor` for messages only. `patience`: seconds to wait for an index of what was said that
-        this process has not made yet; it is made all the same, and None waits for it. `unsaid`: whether a
-        message that nobody has judged yet asks not to be remembered.
+        At most so many `memories`, and `messages` of this chat and of the last chats beside it; `others` is
+        awaited for the number of those chats while the rest is read. Nothing counts as accessed (see
+        `accessed`). `vector` as in `search`, `floor` for messages only. `patience`: seconds to wait for an
+        index of messages that this process has not built yet; it is built all the same, and None waits for
+        it. `unsaid`: whether a message without a judgement yet asks not to be remembered.
         Raises ModelFailed when embeddings fail.
         """
-        query = query[:LONGEST_QUERY].encode(errors="ignore").decode()
-        direction = await self._towards(owned(user), query, vector, bool(messages))
-        look = Look(query, direction, Filters(), memories, FLOOR, recipe_of(DEFAULT))
+        query = plain_query(query)
+        ready = messages and self._indexes.is_ready(owned(user))
+        include: tuple[Part, ...] = ("facts", "cycles") if ready else FACTS
+        direction = await self._search.query_vector(owned(user), query, vector, include)
+        wanted = MemoryQuery(query, direction, limit=memories)
         hits, said = await asyncio.gather(
-            self._search.facts(user, look, FACTS) if memories else _none(),
-            self._heard(user, look, chat, messages, others, floor, patience),
+            self._search.memories(user, wanted, FACTS),
+            self._messages(user, wanted, chat, messages, others, floor, patience),
         )
         changed = [hit.record.id for hit in hits if hit.record.valid_from > hit.record.created]
         cycles, former, counts = await asyncio.gather(
@@ -96,65 +89,57 @@ class PassiveRecall:
             self._former(user, changed),
             self._accesses.about(user, [hit.record.id for hit in hits]),
         )
-        away = {id for id, cycle in cycles.items() if _unsaid(cycle, unsaid)}
-        told = [one for one in said if one.cycle not in away]
-        there = list(dict.fromkeys(one.cycle for one in told if one.chat != chat))[:_JUDGED]
-        judged = {id: cycles[id] for id in there if id in cycles}
-        return Recollection(hits, told, judged, former, counts)
+        withheld = {id for id, cycle in cycles.items() if _withheld(cycle, unsaid)}
+        shown = [one for one in said if one.cycle not in withheld]
+        elsewhere = list(dict.fromkeys(one.cycle for one in shown if one.chat != chat))[:_JUDGED]
+        judged = {id: cycles[id] for id in elsewhere if id in cycles}
+        return Recollection(hits, shown, judged, former, counts)
 
     def accessed(self, user: str, ids: Collection[str]) -> None:
         """Counts one access of each of these memories (LM-9), written behind."""
         self._accesses.note(owned(user), ids, self._clock())
 
     async def embed_messages(self, user: str) -> None:
-        """Makes and keeps the vectors that the user's messages lack; raises ModelFailed."""
-        async with self._talks.index(owned(user)) as index:
-            await self._talks.complete(user, index)
+        """Makes and stores the vectors that the user's messages lack; raises ModelFailed."""
+        async with self._indexes.index(owned(user)) as index:
+            await self._indexes.embed_missing(user, index)
 
     async def stop_warming(self) -> None:
-        """Waits for the indexes that are being made for nobody in particular."""
-        await asyncio.gather(*self._warming.values(), return_exceptions=True)
+        """Waits for the indexes that are being built in the background."""
+        await asyncio.gather(*self._building.values(), return_exceptions=True)
 
-    async def _towards(
-        self, user: str, query: str, vector: np.ndarray | None, said: bool
-    ) -> np.ndarray | None:
-        """The query's vector; None where there is nothing to compare it with."""
-        if vector is None and said and self._embeddings is not None and self._talks.warm(user):
-            return unit(await self._embeddings.aembed_query(query[:LONGEST]))
-        return await self._search.direction(user, query, vector, FACTS)
-
-    async def _heard(
+    async def _messages(
         self,
         user: str,
-        look: Look,
+        query: MemoryQuery,
         chat: str,
         limit: int,
         others: Callable[[], Awaitable[int]] | None,
         floor: float,
         patience: float | None,
     ) -> list[MessageHit]:
-        if not limit or not await self._warmed(user, patience):
+        if not limit or not await self._ready(user, patience):
             return []
-        async with self._talks.index(user) as index:
+        async with self._indexes.index(user) as index:
             most = await others() if others is not None else 0
-            chats = [chat, *(index.latest(chat, most) if most else ())]
-            found = partial(index.search, look.query, look.direction, limit=limit, floor=floor, chats=chats)
-            return found() if index.size <= _FEW else await asyncio.to_thread(found)
+            chats = [chat, *(index.latest_chats(most, without=chat) if most else ())]
+            search = partial(index.search, query.text, query.vector, limit=limit, floor=floor, chats=chats)
+            return search() if index.size <= _FEW else await asyncio.to_thread(search)
 
-    async def _warmed(self, user: str, patience: float | None) -> bool:
-        """Whether there is an index of what was said; one that takes longer is ready for a later turn."""
-        if self._talks.warm(user):
+    async def _ready(self, user: str, patience: float | None) -> bool:
+        """Whether there is an index of messages in time; one that takes longer serves a later turn."""
+        if self._indexes.is_ready(user):
             return True
-        task = self._warming.get(user)
+        task = self._building.get(user)
         if task is None:
-            task = self._warming[user] = asyncio.create_task(self._warm(user))
-            task.add_done_callback(lambda _: self._warming.pop(user, None))
+            task = self._building[user] = asyncio.create_task(self._build(user))
+            task.add_done_callback(lambda _: self._building.pop(user, None))
         await asyncio.wait({task}, timeout=patience)
-        return self._talks.warm(user)
+        return self._indexes.is_ready(user)
 
-    async def _warm(self, user: str) -> None:
+    async def _build(self, user: str) -> None:
         try:
-            async with self._talks.index(user):
+            async with self._indexes.index(user):
                 pass
         except ThoughtcycleError as failure:
             log.warning("what was said is not searched: %s", failure.code)
@@ -174,10 +159,6 @@ class PassiveRecall:
         return {cycle.id: mask.cycle(cycle) for cycle in await self._storage.transcript.cycles(user, ids)}
 
 
-def _unsaid(cycle: Cycle, asks: Callable[[str], bool]) -> bool:
-    """Whether the user does not want it remembered."""
-    return asks(cycle.message.text) if cycle.judgement is None else cycle.judgement.unsaid
-
-
-async def _none() -> list[MemoryHit]:
-    return []
+def _withheld(cycle: Cycle, unsaid: Callable[[str], bool]) -> bool:
+    """Whether the user does not want the cycle remembered."""
+    return unsaid(cycle.message.text) if cycle.judgement is None else cycle.judgement.unsaid

@@ -48,10 +48,10 @@ class Transcript:
         self._core = core
         self._conversations = conversations
         self._clock = core.clock
-        self._live = core.branches
+        self._branches = core.branches
         self._masks = core.redactors
         self._model = core.model
-        self._spaces = core.indexes
+        self._indexes = core.memory_indexes
         self._storage = core.storage
         self.queue = core.queue
 
@@ -226,7 +226,7 @@ class Transcript:
     async def is_live(self, user: str, chat: str, cycle: str) -> bool:
         """Whether a cycle is on the chat's live branch; as a rule it is the end of it, and little is read."""
         tip = (await self.claim_chat(user, chat)).tip
-        return await self._live.holds(user, chat, tip, cycle)
+        return await self._branches.contains(user, chat, tip, cycle)
 
     async def left_behind(self, user: str, chat: str, cycle: Cycle) -> frozenset[str]:
         """The cycles of the chat that do not lead to this open one, since an earlier message was edited.
@@ -289,7 +289,7 @@ class Transcript:
         links = await self._storage.transcript.links(owned(user), [chat])
         live = live_path(links, tip)
         dead = links.keys() - live
-        async with self._spaces.index(user) as index:
+        async with self._indexes.index(user) as index:
             away = any(reason == REASON for reason in index.hidden.values())
         concerned = [*dead, *live] if dead or away else list(anew)
         if not concerned:

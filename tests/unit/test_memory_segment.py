@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thoughtcycle.memory.index.postings import Postings
-from thoughtcycle.memory.index.segment import settle
+from thoughtcycle.memory.index.segment import build_segment
 from thoughtcycle.memory.text.analyzer import terms
 
 WORDS = (
@@ -48,7 +48,7 @@ def evidence(postings: Postings, query: str) -> dict[int, tuple[float, float]]:
 def test_at_once_equals_one_by_one(seed: int) -> None:
     chance = random.Random(seed)
     documents = {number: texts(chance) for number in range(30)}
-    many = Postings.built(documents.values())
+    many = Postings(build_segment(documents.values()))
     one = Postings()
     for number, said in documents.items():
         one.add(number, said)
@@ -74,6 +74,6 @@ def test_at_once_equals_one_by_one(seed: int) -> None:
 
 @pytest.mark.parametrize("documents", [[], [()], [("",), ("de",)]])
 def test_what_says_nothing_is_there_and_never_found(documents: list[tuple[str, ...]]) -> None:
-    postings = Postings(settle(documents))
+    postings = Postings(build_segment(documents))
     assert len(postings) == len(documents)
     assert evidence(postings, "casa de the") == {}
