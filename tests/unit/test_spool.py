@@ -9,7 +9,7 @@ import pytest
 
 from support.memories import START, step
 from thoughtcycle.errors import StorageFailed
-from thoughtcycle.memory.offline.intents import Append, Intent, dumps
+from thoughtcycle.memory.offline.intents import Append, Intent
 from thoughtcycle.memory.offline.spool import Spool, database_name
 from thoughtcycle.memory.offline.spool_file import SpoolFile
 
@@ -29,7 +29,7 @@ async def drained(spool: Spool) -> list[str]:
     while (oldest := spool.oldest()) is not None:
         assert isinstance(oldest, Append)
         cycles.append(oldest.cycle)
-        await spool.arrived()
+        await spool.remove_oldest()
     return cycles
 
 
@@ -53,7 +53,7 @@ async def test_the_next_process_takes_over_what_did_not_arrive(tmp_path: Path) -
     spool = await opened(tmp_path)
     for number in range(3):
         await spool.put(intent(number))
-    await spool.arrived()
+    await spool.remove_oldest()
     beside = await opened(tmp_path)
     assert not beside.pending  # it has an owner
     await spool.close()
@@ -82,7 +82,7 @@ async def test_what_has_arrived_stays_in_no_file(tmp_path: Path) -> None:
         await spool.put(intent(number))
     path = only_file(tmp_path)
     size = path.stat().st_size
-    await spool.arrived()
+    await spool.remove_oldest()
     assert b"c0" not in path.read_bytes() and b"c1" in path.read_bytes()
     assert path.stat().st_size == size
     await spool.close()
@@ -174,7 +174,7 @@ async def test_what_another_version_let_wait_is_set_aside_and_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = SpoolFile.create(tmp_path, "db")
-    for line in (FORMER[0], dumps(intent(0)), FORMER[1], dumps(intent(1)), FORMER[2]):
+    for line in (FORMER[0], intent(0).model_dump_json(), FORMER[1], intent(1).model_dump_json(), FORMER[2]):
         file.append(line)
     file.close()
     spool = await opened(tmp_path)
@@ -213,9 +213,9 @@ os.kill(os.getpid(), signal.SIGSTOP)
 def test_a_living_owner_keeps_its_file_and_a_killed_one_does_not(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path)], stdout=subprocess.PIPE) as owner:
         assert owner.stdout is not None and owner.stdout.readline() == b"kept\n"
-        assert SpoolFile.left(tmp_path, "db") == []
+        assert SpoolFile.take_over(tmp_path, "db") == []
         owner.kill()
-    (left,) = SpoolFile.left(tmp_path, "db")
+    (left,) = SpoolFile.take_over(tmp_path, "db")
     assert list(left.waiting) == [(1, "{}")]
-    assert SpoolFile.left(tmp_path, "db") == []
+    assert SpoolFile.take_over(tmp_path, "db") == []
     left.close()

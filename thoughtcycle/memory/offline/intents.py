@@ -1,4 +1,4 @@
-"""Writes that wait for the database: the transcript's repeatable calls and their arguments, as JSON."""
+"""Writes that wait for the database: idempotent calls of the transcript with their arguments, as JSON."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -9,26 +9,26 @@ from thoughtcycle.memory.model import Cycle, CycleMessage, Frozen, Step
 
 
 class Waiting(Frozen):
-    """The fields of every call."""
+    """The fields of every waiting write."""
 
     user: str
     at: datetime
-    """When it was asked for: it is carried out as of then."""
+    """The time of the call, as of which it is carried out."""
 
 
 class OpenCycle(Waiting):
-    """`Memory.open_cycle`: the cycle as it was promised."""
+    """`Transcript.open_cycle`, with the cycle that was returned."""
 
     call: Literal["open"] = "open"
     cycle: Cycle
     follow: bool
-    """Its parent is the end of the chat's live branch."""
+    """Its parent is the tip of the chat."""
     once: bool = False
-    """Only where the transcript has no cycle of this message yet."""
+    """Skipped if the transcript has a cycle of this message already."""
 
 
 class Append(Waiting):
-    """`Memory.append`."""
+    """`Transcript.append`."""
 
     call: Literal["append"] = "append"
     cycle: str
@@ -38,7 +38,7 @@ class Append(Waiting):
 
 
 class CloseCycle(Waiting):
-    """`Memory.close_cycle`."""
+    """`Transcript.close_cycle`."""
 
     call: Literal["close"] = "close"
     cycle: str
@@ -55,18 +55,13 @@ Intent = OpenCycle | Append | CloseCycle
 _ADAPTER: TypeAdapter[Intent] = TypeAdapter(Annotated[Intent, Field(discriminator="call")])
 
 
-def dumps(intent: Intent) -> str:
-    """One line of JSON."""
-    return intent.model_dump_json()
-
-
 def loads(text: str) -> Intent:
-    """The call that `dumps` was given."""
+    """The call in one line of JSON."""
     return _ADAPTER.validate_json(text)
 
 
-def known(text: str) -> bool:
-    """Whether `loads` can read it: other versions of this program let other calls wait."""
+def is_readable(text: str) -> bool:
+    """Whether `loads` can read the text; other versions of this program may spool other calls."""
     try:
         loads(text)
     except ValidationError:

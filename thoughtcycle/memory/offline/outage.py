@@ -1,4 +1,4 @@
-"""Outlives the absence of the database: what is said waits in the spool meanwhile, and arrives once."""
+"""Keeps turns running while the database is away: writes wait in the spool and are replayed later."""
 
 import asyncio
 import logging
@@ -24,25 +24,26 @@ log = logging.getLogger(__name__)
 
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
 """Seconds between tries: 1, 2, 4 … 60 (CM-8)."""
-_END_SECONDS = 6.0
-_LOOK_SECONDS = 1.0
-"""How long a turn or a change that begins during an outage waits to see whether it is over."""
-PASSING = (StorageUnavailable, StorageLocked, StorageFull)
+_CANCEL_SECONDS = 6.0
+"""Longest wait at shutdown for a try under way: not every driver stops at once."""
+_PROBE_SECONDS = 1.0
+"""Longest wait of a turn or a change during an outage for the database to come back."""
+TRANSIENT = (StorageUnavailable, StorageLocked, StorageFull)
 """Failures that end by themselves: the database is away, in use by another, or has no space."""
 
 T = TypeVar("T")
 
 
 class Outage(Availability):
-    """The state of one database with a spool; while something waits it is tried again and again."""
+    """The availability of a database with a spool; retries with exponential backoff while writes wait."""
 
     def __init__(self, spool: Spool, url: str, storage: Storage, embeddings: Embedder | None) -> None:
         """`url` is the database's, `storage` the connection on which turns read and write."""
         self._spool, self._url, self._storage, self._embeddings = spool, url, storage, embeddings
-        self._trying = asyncio.Lock()
-        self._told: set[str] = set()
+        self._lock = asyncio.Lock()
+        self._notified: set[str] = set()
         self._task: asyncio.Task[None] | None = None
-        self._looking: asyncio.Future[bool] | None = None
+        self._probe: asyncio.Future[bool] | None = None
         self._ending = False
 
     @property
@@ -51,7 +52,7 @@ class Outage(Availability):
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Uses the spool; what waits in it arrives first, if it can."""
+        """Opens the spool, and first replays the writes left in it, if possible."""
         await self._spool.open()
         try:
             if self.waiting:
@@ -61,13 +62,13 @@ class Outage(Availability):
             self._ending = True
             if self._task is not None:
                 self._task.cancel()
-                await asyncio.wait({self._task}, timeout=_END_SECONDS)  # not every driver lets go at once
+                await asyncio.wait({self._task}, timeout=_CANCEL_SECONDS)
             if self.waiting:
                 await self.arrive()
             await self._spool.close()
 
     def survives(self, failure: StorageFailed) -> bool:
-        if not isinstance(failure, PASSING):
+        if not isinstance(failure, TRANSIENT):
             return False
         log.warning("the database is away, cycles wait: %s", failure.code)
         self.unreadable = self.unreadable or isinstance(failure, StorageUnavailable)
@@ -76,49 +77,49 @@ class Outage(Availability):
 
     @property
     def under_way(self) -> bool:
-        """Whether new writes have to wait."""
+        """Whether new writes have to wait in the spool."""
         return self.waiting or self.unreadable
 
     def tell(self, user: str) -> bool:
-        if not self.under_way or user in self._told:
+        if not self.under_way or user in self._notified:
             return False
-        self._told.add(user)
+        self._notified.add(user)
         return True
 
     async def over(self) -> bool:
-        """Whether the database is back, and everything that waited has arrived; looks for a moment."""
+        """Whether the database is back and the spool is empty; waits for a moment."""
         if self.under_way:
-            if self._looking is None or self._looking.done():
-                self._looking = asyncio.ensure_future(self.arrive())
-            await asyncio.wait({self._looking}, timeout=_LOOK_SECONDS)
+            if self._probe is None or self._probe.done():
+                self._probe = asyncio.ensure_future(self.arrive())
+            await asyncio.wait({self._probe}, timeout=_PROBE_SECONDS)
         return not self.under_way
 
     async def put(self, intent: Intent, *, begins: bool = False) -> None:
-        """Has a write wait; `begins`: it opens a turn. Raises StorageFailed as `Spool.put`."""
+        """Spools a write; `begins`: it opens a turn. Raises StorageFailed as `Spool.put`."""
         await self._spool.put(intent, begins=begins)
         self._begin_trying()
 
     async def arrive(self) -> bool:
-        """Carries out what waits; whether the database is back and nothing waits any more."""
-        async with self._trying:
+        """Replays the spool; whether the database is back and the spool is empty."""
+        async with self._lock:
             try:
                 async with self._own_connection() as storage:
                     replay = Replay(storage, embeddings=self._embeddings)
                     while (intent := self._spool.oldest()) is not None:
                         await replay.carry_out(intent)
-                        await self._spool.arrived()
+                        await self._spool.remove_oldest()
             except StorageFailed as failure:
                 log.warning("the database is still away, cycles wait: %s", failure.code)
                 return False
             self.unreadable = False
-            self._told.clear()
+            self._notified.clear()
             return True
 
     @asynccontextmanager
     async def _own_connection(self) -> AsyncIterator[Storage]:
-        """One that no turn waits behind: a SQLite connection does one thing at a time."""
+        """A connection that blocks no turn: a SQLite connection does one thing at a time."""
         if parse_url(self._url).path is None:
-            await self._storage.chats.owner("")  # asks whether the server is there
+            await self._storage.chats.owner("")  # raises while the server is away
             yield self._storage
         else:
             async with open_storage(self._url) as storage:
@@ -129,7 +130,7 @@ class Outage(Availability):
             self._task = asyncio.create_task(self._recover())
 
     async def _recover(self) -> None:
-        """Tries until everything has arrived, less and less often."""
+        """Retries until the spool is empty, with exponential backoff."""
         delay = FIRST_DELAY
         while not self._ending:
             await asyncio.sleep(delay)
@@ -139,10 +140,10 @@ class Outage(Availability):
 
 
 class SpooledTranscript(Transcript):
-    """A transcript whose writes wait while they meet an outage, and are answered as if they were stored.
+    """A transcript whose writes are spooled during an outage and acknowledged as if they were stored.
 
-    While anything waits, everything new waits behind it. With the spool full, or the disk below it,
-    StorageFailed tells that nothing was kept.
+    While anything waits, everything new waits behind it. Raises StorageFailed, and stores nothing, when the
+    spool or its disk is full.
     """
 
     def __init__(self, core: Core, conversations: Conversations, outage: Outage) -> None:
@@ -150,11 +151,11 @@ class SpooledTranscript(Transcript):
         self._outage = outage
 
     async def keep_message(self, user: str, chat: str, message: CycleMessage, *, channel: str) -> None:
-        """Keeps a message whose turn could not begin; the transcript gets it if it has it not."""
+        """Spools a message whose turn could not begin; replay skips it if the transcript has it already."""
         now = self._clock()
         cycle = begun_at(owned(user), chat, message, parent=None, channel=channel, at=now, late=True)
-        kept = intents.OpenCycle(user=user, at=now, cycle=cycle, follow=True, once=True)
-        await self._outage.put(kept, begins=True)
+        intent = intents.OpenCycle(user=user, at=now, cycle=cycle, follow=True, once=True)
+        await self._outage.put(intent, begins=True)
 
     async def open_cycle(
         self,
@@ -170,10 +171,9 @@ class SpooledTranscript(Transcript):
         at = self._clock()
         late = begun_at(owned(user), chat, message, parent=parent, channel=channel, at=at, late=True)
         await self._outage.over()
-        stored = await self._either(
-            lambda: Transcript.open_cycle(
-                self, user, chat, message, parent=parent, channel=channel, follow=follow
-            ),
+        write = super().open_cycle
+        stored = await self._write_or_spool(
+            lambda: write(user, chat, message, parent=parent, channel=channel, follow=follow),
             lambda: intents.OpenCycle(user=user, at=at, cycle=late, follow=follow),
             begins=True,
         )
@@ -183,12 +183,11 @@ class SpooledTranscript(Transcript):
         self, user: str, cycle_id: str, execution: str, step: Step, text: CycleMessage | None
     ) -> None:
         """See Transcript.append."""
-        at = self._clock()
-        await self._either(
-            lambda: Transcript.append(self, user, cycle_id, execution, step, text),
-            lambda: intents.Append(
-                user=owned(user), at=at, cycle=cycle_id, execution=execution, step=step, text=text
-            ),
+        at, write = self._clock(), super().append
+        args: dict[str, Any] = {"execution": execution, "step": step, "text": text}
+        await self._write_or_spool(
+            lambda: write(user, cycle_id, **args),
+            lambda: intents.Append(user=owned(user), at=at, cycle=cycle_id, **args),
         )
 
     async def close_cycle(
@@ -203,8 +202,8 @@ class SpooledTranscript(Transcript):
         formation: Literal["none", "pending"] = "pending",
         shown: Sequence[str] = (),
     ) -> Cycle | None:
-        """See Transcript.close_cycle; None where it waits."""
-        at = self._clock()
+        """See Transcript.close_cycle; None if it waits in the spool."""
+        at, write = self._clock(), super().close_cycle
         args: dict[str, Any] = {
             "execution": execution,
             "messages": tuple(messages),
@@ -213,22 +212,22 @@ class SpooledTranscript(Transcript):
             "formation": formation,
             "shown": tuple(shown),
         }
-        return await self._either(
-            lambda: Transcript.close_cycle(self, user, cycle_id, **args),
+        return await self._write_or_spool(
+            lambda: write(user, cycle_id, **args),
             lambda: intents.CloseCycle(user=owned(user), at=at, cycle=cycle_id, **args),
         )
 
-    async def _either(
-        self, write: Callable[[], Awaitable[T]], waits: Callable[[], Intent], *, begins: bool = False
+    async def _write_or_spool(
+        self, write: Callable[[], Awaitable[T]], intent: Callable[[], Intent], *, begins: bool = False
     ) -> T | None:
-        """`write`; None where what `waits` gives is in the spool, since the database is away."""
+        """The result of `write`; None if the database is away and `intent` was spooled instead."""
         if not self._outage.under_way:
             try:
                 return await write()
             except StorageFailed as failure:
                 if not self._outage.survives(failure):
                     raise
-        await self._outage.put(waits(), begins=begins)
+        await self._outage.put(intent(), begins=begins)
         return None
 
 
@@ -236,9 +235,9 @@ class SpooledTranscript(Transcript):
 async def spooled(
     url: str, storage: Storage, embeddings: Embedder | None, folder: Path, limit: int
 ) -> AsyncIterator[Outage]:
-    """Uses a spool of at most `limit` bytes in `folder` for the database that `url` names.
+    """Opens a spool of at most `limit` bytes in `folder` for the database that `url` names.
 
-    Raises StorageUnusable when what was left in it cannot be read.
+    Raises StorageUnusable when the spool cannot be read.
     """
     outage = Outage(Spool(folder, database_name(url), limit), url, storage, embeddings)
     async with outage.opened():

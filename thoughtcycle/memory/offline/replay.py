@@ -1,14 +1,14 @@
-"""Carries out writes that waited in the spool, as of the time they were asked for, each once.
+"""Replays spooled writes, as of the time of their call; idempotent.
 
-What happened in the database since then goes before it:
+Changes in the database since then take precedence:
 
-- a cycle whose chat went on meanwhile joins the end of the chat's live branch; nothing is abandoned for it;
-- what a user said who was forgotten since is left out;
-- what says words that were erased since loses them;
-- of a cycle whose user has paused nothing is learned: during the outage nobody could ask;
-- what is no longer allowed (somebody else's chat, an unknown id) is left out.
+- a cycle whose chat went on meanwhile joins the tip of the chat; nothing is abandoned for it;
+- writes for a user who was forgotten since are skipped;
+- words that were erased since are redacted;
+- a cycle whose user has paused is not learned from: during the outage the setting could not be read;
+- writes that are no longer allowed (somebody else's chat, an unknown id) are skipped.
 
-What is left out is logged by its kind; the words stay in the transcript.
+Skipped writes are logged by their kind, without their words.
 """
 
 import logging
@@ -28,11 +28,11 @@ from thoughtcycle.memory.transcript import Transcript
 log = logging.getLogger(__name__)
 
 _LOOK_BACK = 3
-"""Cycles at the end of a chat among which a message is looked for."""
+"""Last cycles of a chat that are searched for a message."""
 
 
 class Replay:
-    """Writes into a transcript whose clock shows when each write was asked for."""
+    """Writes to a transcript whose clock shows the time of each write's call."""
 
     def __init__(self, storage: Storage, *, embeddings: Embedder | None) -> None:
         self._at = datetime.min
@@ -43,40 +43,34 @@ class Replay:
         self._erasure = Erasure(core, DocumentErasure(core, conversations))
 
     async def carry_out(self, intent: Intent) -> None:
-        """Does it, or logs why not. Raises StorageFailed: then it has to be done again."""
+        """Carries out a write, or logs why it is skipped. Raises StorageFailed if it has to be repeated."""
         self._at = intent.at
         forgotten = await self._storage.users.forgotten(intent.user)
         if forgotten is not None and intent.at <= forgotten:
             log.warning("a write that waited (%s) is left out: its user was forgotten", intent.call)
             return
         try:
-            await self._do(intent)
+            match intent:
+                case intents.OpenCycle():
+                    await self._open(intent)
+                case intents.Append(user=user, cycle=id, execution=execution, step=step, text=text):
+                    await self._transcript.append(user, id, execution, step, text)
+                case intents.CloseCycle():
+                    await self._close(intent)
+            cycle = intent.cycle
+            await self._redact_erased(intent, cycle if isinstance(cycle, str) else cycle.id)
         except (NotAllowed, InputRefused) as refusal:
             log.warning("a write that waited (%s) is left out: %s", intent.call, refusal.code)
 
-    async def _do(self, intent: Intent) -> None:
-        match intent:
-            case intents.OpenCycle():
-                await self._open(intent)
-                await self._without_erased(intent, intent.cycle.id)
-            case intents.Append():
-                await self._transcript.append(
-                    intent.user, intent.cycle, intent.execution, intent.step, intent.text
-                )
-                await self._without_erased(intent, intent.cycle)
-            case intents.CloseCycle():
-                await self._close(intent)
-                await self._without_erased(intent, intent.cycle)
-
-    async def _without_erased(self, intent: Intent, cycle: str) -> None:
-        """Redacts what was stored. Behind it: an erasure that comes still later finds it there."""
+    async def _redact_erased(self, intent: Intent, cycle: str) -> None:
+        """Redacts the cycle after the write; a still later erasure finds it in the database."""
         erased = await self._erasure.erased_since(intent.user, intent.at)
         if erased is not None and (gone := erased.since(intent.at)):  # None: the user was forgotten with it
             await self._storage.transcript.amend_cycle(intent.user, cycle, gone.cycle)
             await self._erasure.scrub()
 
     async def _open(self, intent: intents.OpenCycle) -> None:
-        if intent.once and await self._kept_already(intent):
+        if intent.once and await self._has_message(intent):
             return
 
         def cycle(conversation: Conversation) -> Cycle:
@@ -88,14 +82,14 @@ class Replay:
         if intent.once:
             await self._transcript.cut_off(opened)  # its turn never began
 
-    async def _kept_already(self, intent: intents.OpenCycle) -> bool:
-        """Whether the transcript has the message. What its thread has of it is lost: its cycle is late."""
+    async def _has_message(self, intent: intents.OpenCycle) -> bool:
+        """Whether the transcript has the message; marks its cycle late, since its thread lost it."""
         user, chat = intent.user, intent.cycle.chat
-        known = await self._storage.transcript.open_cycles(user=user, chat=chat)
-        known += await self._transcript.conversation(user, chat, limit=_LOOK_BACK)
-        same = [cycle for cycle in known if cycle.message.id == intent.cycle.message.id]
+        cycles = await self._storage.transcript.open_cycles(user=user, chat=chat)
+        cycles += await self._transcript.conversation(user, chat, limit=_LOOK_BACK)
+        same = [cycle for cycle in cycles if cycle.message.id == intent.cycle.message.id]
         for cycle in same:
-            await self._transcript.amend(user, cycle.id, belated, tip=False)
+            await self._transcript.amend(user, cycle.id, _marked_late, tip=False)
             if not cycle.closed:
                 await self._transcript.cut_off(cycle)
         return bool(same)
@@ -108,12 +102,11 @@ class Replay:
         later = chat.tip not in (intent.cycle, cycle.parent) and chat.updated > intent.at
         names = ("execution", "messages", "steps", "at", "cut", "shown")
         variant = Variant(**{name: getattr(intent, name) for name in names})
-        formation = (
-            await self._transcript.formation_state(intent.user) if intent.formation == "pending" else "none"
-        )
+        formation = intent.formation
+        if formation == "pending":
+            formation = await self._transcript.formation_state(intent.user)
         await self._transcript.close(intent.user, intent.cycle, variant, formation=formation, tip=not later)
 
 
-def belated(cycle: Cycle) -> Cycle:
-    """`cycle` as one of which its thread knows nothing."""
+def _marked_late(cycle: Cycle) -> Cycle:
     return cycle.model_copy(update={"late": True})

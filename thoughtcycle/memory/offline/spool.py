@@ -1,11 +1,12 @@
-"""The local spool of one database: writes that wait for it, in order, within a size limit."""
+"""The local spool of one database: a queue of waiting writes within a size limit."""
 
 import asyncio
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 
 from thoughtcycle.errors import InputRefused, StorageUnusable
-from thoughtcycle.memory.offline.intents import Intent, dumps, known, loads
+from thoughtcycle.memory.offline.intents import Intent, is_readable, loads
 from thoughtcycle.memory.offline.spool_file import SpoolFile
 from thoughtcycle.memory.storage import parse_url
 
@@ -14,53 +15,55 @@ SPOOL_BYTES = 64_000_000
 
 
 def database_name(url: str) -> str:
-    """A name for the database of `url` that shows neither address nor password."""
+    """A name for the database of `url` that reveals neither address nor password."""
     return hashlib.sha256(parse_url(url).place.encode()).hexdigest()[:24]
 
 
 class Spool:
-    """Files of one process, in `folder`; those of processes that died are taken over when it is opened."""
+    """The files of one process in `folder`; on opening it takes over those of dead processes."""
 
     def __init__(self, folder: Path, name: str, limit: int = SPOOL_BYTES) -> None:
-        """`limit`: bytes on disk; at three quarters new turns are refused, so that open ones can end."""
+        """`limit`: bytes on disk; from three quarters on new turns are refused, so that open ones can end."""
         self.folder, self._name, self._limit = folder, name, limit
         self._files: list[SpoolFile] = []
         self._own: SpoolFile | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self.pending = False
         """Whether anything waits: then everything new has to wait behind it."""
 
+    @property
+    def _all(self) -> list[SpoolFile]:
+        return [*self._files, self._own] if self._own is not None else self._files
+
     async def open(self) -> None:
-        """Takes over what processes that are gone left behind; sets aside what it cannot read.
+        """Takes over the files of dead processes; sets aside writes that it cannot read.
 
         Raises StorageUnusable('spool_unusable').
         """
         try:
-            self._files = await asyncio.to_thread(SpoolFile.left, self.folder, self._name)
+            self._files = await asyncio.to_thread(SpoolFile.take_over, self.folder, self._name)
             for file in self._files:
-                await asyncio.to_thread(file.set_aside, known)
-            await self._drop_empty()
+                await asyncio.to_thread(file.set_aside, is_readable)
+            await self._close_empty()
         except OSError as error:
             raise StorageUnusable("spool_unusable", place=str(self.folder)) from error
 
     async def put(self, intent: Intent, *, begins: bool = False) -> None:
-        """Keeps a write durably; `begins`: it opens a new turn.
+        """Stores a write durably; `begins`: it opens a new turn.
 
-        Raises StorageUnusable: 'spool_full' at the limit, 'spool_unusable' when the disk refuses.
+        Raises StorageUnusable: 'spool_full' at the limit, 'spool_unusable' on a disk error.
         """
         try:
-            text = dumps(intent)
+            text = intent.model_dump_json()
             length = len(text.encode())
         except (UnicodeEncodeError, ValueError) as error:
             raise InputRefused("text_not_unicode") from error
-        room = self._limit * 3 // 4 if begins else self._limit
-        task = asyncio.ensure_future(self._put(text, length, room))
-        await asyncio.shield(task)
+        limit = self._limit * 3 // 4 if begins else self._limit
+        await asyncio.shield(asyncio.ensure_future(self._put(text, length, limit)))
 
-    async def _put(self, text: str, length: int, room: int) -> None:
-        async with self._turn:
-            files = [*self._files, *([self._own] if self._own else [])]
-            if sum(file.size for file in files) + length > room:
+    async def _put(self, text: str, length: int, limit: int) -> None:
+        async with self._lock:
+            if sum(file.size for file in self._all) + length > limit:
                 raise StorageUnusable("spool_full", place=str(self.folder), size=self._limit // 1_000_000)
             try:
                 if self._own is None:
@@ -72,37 +75,30 @@ class Spool:
                 raise StorageUnusable("spool_unusable", place=str(self.folder)) from error
 
     def oldest(self) -> Intent | None:
-        """The write that has to arrive next."""
-        file = self._first()
+        """The write to be replayed next."""
+        file = next((file for file in self._all if file.waiting), None)
         return loads(file.waiting[0][1]) if file is not None else None
 
-    async def arrived(self) -> None:
-        """`oldest` has arrived."""
-        async with self._turn:
-            file = self._first()
-            if file is not None:
-                try:
-                    await asyncio.to_thread(file.arrived)
-                except OSError:
-                    pass  # a full disk: it will arrive a second time and change nothing
-            await self._drop_empty()
+    async def remove_oldest(self) -> None:
+        """Removes `oldest` from the spool."""
+        async with self._lock:
+            for file in [file for file in self._all if file.waiting][:1]:
+                with suppress(OSError):  # a full disk: it is replayed again, which changes nothing
+                    await asyncio.to_thread(file.remove_oldest)
+            await self._close_empty()
 
     async def close(self) -> None:
-        """Lets go of the files; what waits is the next process's."""
-        async with self._turn:
-            for file in [*self._files, *([self._own] if self._own else [])]:
+        """Closes the files; writes that wait are left to the next process."""
+        async with self._lock:
+            for file in self._all:
                 await asyncio.to_thread(file.close)
             self._files, self._own = [], None
 
-    def _first(self) -> SpoolFile | None:
-        files = [*self._files, *([self._own] if self._own else [])]
-        return next((file for file in files if file.waiting), None)
-
-    async def _drop_empty(self) -> None:
-        for file in [file for file in self._files if not file.waiting]:
-            self._files.remove(file)
+    async def _close_empty(self) -> None:
+        empty = [file for file in self._all if not file.waiting]
+        self._files = [file for file in self._files if file.waiting]
+        if self._own in empty:
+            self._own = None
+        for file in empty:
             await asyncio.to_thread(file.close)
-        if self._own is not None and not self._own.waiting:
-            own, self._own = self._own, None
-            await asyncio.to_thread(own.close)
-        self.pending = bool(self._files or self._own)
+        self.pending = bool(self._all)

@@ -1,11 +1,11 @@
 """A spool file: numbered lines with length and checksum, appended and synced; owned by one process at a time.
 
     <crc32, 8 hex digits> <bytes of the rest> <number> <JSON>        a write that waits
-    <crc32, 8 hex digits> <bytes of the rest> <number> <blanks>      it has arrived: written over it
+    <crc32, 8 hex digits> <bytes of the rest> <number> <blanks>      a write that was replayed, overwritten
 
-A last line without its end was never acknowledged and is ignored. What has arrived stays nowhere: the lines
-are written over, and the whole file before it is removed. The owner holds a lock on the file (flock)
-that ends with its process; whoever gets it carries on. All functions block.
+A last line without its end was never acknowledged and is ignored. Replayed lines are overwritten, and the
+whole file before it is removed. The owner holds a lock on the file (flock) that ends with its process; the
+next owner carries on. All functions block.
 """
 
 import errno
@@ -28,7 +28,7 @@ ASIDE = ".aside"
 
 
 class SpoolFile:
-    """An open spool file that is this process's own."""
+    """An open spool file that this process has locked."""
 
     def __init__(self, path: Path, handle: int) -> None:
         """`handle` is an open, locked descriptor; the file is read and its torn end cut off."""
@@ -51,8 +51,8 @@ class SpoolFile:
         return cls(path, handle)
 
     @classmethod
-    def left(cls, folder: Path, name: str) -> "list[SpoolFile]":
-        """The files that other processes left behind, the oldest first; from now on this process's own."""
+    def take_over(cls, folder: Path, name: str) -> "list[SpoolFile]":
+        """Locks and returns the files of dead processes, the oldest first."""
         found = []
         paths = [path for path in folder.glob(f"{name}-*{SUFFIX}") if path.is_file()]
         for path in sorted(paths, key=lambda path: path.stat().st_mtime):
@@ -78,22 +78,22 @@ class SpoolFile:
         self.waiting.append((number, text))
         self._places.append(place)
 
-    def arrived(self) -> None:
-        """The oldest line that waited is done. Not synced: what is done again is done once."""
+    def remove_oldest(self) -> None:
+        """Overwrites the oldest line that waits. Not synced: replaying it again changes nothing."""
         self._blank(*self.waiting.popleft(), self._places.popleft())
 
     def set_aside(self, usable: Callable[[str], bool]) -> None:
-        """Moves the lines that wait and are not `usable` into a file beside, which is not read again."""
+        """Moves waiting lines that are not `usable` to another file, which is not read again."""
         strange = {text for _, text in self.waiting if not usable(text)}
         if not strange:
             return
-        beside = self.path.with_suffix(ASIDE)
-        _keep_lines(beside, [text for _, text in self.waiting if text in strange])
+        other = self.path.with_suffix(ASIDE)
+        _append_lines(other, [text for _, text in self.waiting if text in strange])
         log.warning(
             "%d changes of another version wait in the spool and are not made; %s keeps them, "
             "out of reach of any erasure: read it and delete it",
             len(strange),
-            beside,
+            other,
         )
         for _ in range(len(self.waiting)):
             (number, text), place = self.waiting.popleft(), self._places.popleft()
@@ -104,7 +104,7 @@ class SpoolFile:
                 self._places.append(place)
 
     def close(self) -> None:
-        """Lets go of the file; with nothing waiting it is written over and removed."""
+        """Closes the file; overwrites and removes it if nothing waits."""
         if not self.waiting:
             self._write(bytes(self.size), 0)
             os.fsync(self._handle)
@@ -145,7 +145,7 @@ def _line(text: str) -> bytes:
 
 
 def _text(line: bytes) -> str | None:
-    """What a line says; None when it is damaged."""
+    """The text of a line; None if it is damaged."""
     checksum, _, rest = line.partition(b" ")
     length, _, data = rest.partition(b" ")
     whole = (b"%08x" % crc32(data), b"%d" % len(data)) == (checksum, length)
@@ -153,7 +153,7 @@ def _text(line: bytes) -> str | None:
 
 
 def _locked(handle: int) -> bool:
-    """Whether the file is ours now."""
+    """Whether this process could lock the file."""
     if sys.platform != "win32":
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -162,8 +162,8 @@ def _locked(handle: int) -> bool:
     return True
 
 
-def _keep_lines(path: Path, lines: list[str]) -> None:
-    """Adds lines to a file that this user alone can read, durably."""
+def _append_lines(path: Path, lines: list[str]) -> None:
+    """Appends lines durably to a file that only this OS user can read."""
     with open(path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.writelines(f"{line}\n" for line in lines)
         file.flush()
@@ -172,7 +172,7 @@ def _keep_lines(path: Path, lines: list[str]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes a new file's name durable."""
+    """Makes the name of a new file durable."""
     if sys.platform != "win32":
         handle = os.open(folder, os.O_RDONLY)
         try:
