@@ -16,7 +16,7 @@ from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.locale import Locale, choose_language, choose_time_zone
 from thoughtcycle.nodes.base.message import clean
 from thoughtcycle.nodes.recall import gather_material, plan_of
-from thoughtcycle.prompts.loader import Language, texts
+from thoughtcycle.prompts.loader import texts
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class AgentTurn:
 
 @dataclass(frozen=True)
 class AgentBriefing:
-    """The text in front of the agent's model."""
+    """The text for the agent's model."""
 
     text: str
     shown: tuple[str, ...] = ()
@@ -55,14 +55,19 @@ class AgentBriefing:
 
 
 async def store_message(memory: Memory, turn: AgentTurn, parent: str | None) -> str | None:
-    """Stores the user's message before anything is answered; returns the id of its cycle.
+    """Stores the user's message before it is answered; returns the id of its cycle.
 
-    `parent`: the cycle before it on the agent's own branch; None: the last of the chat. None is given in
-    incognito, for a message that cannot be kept, and with a memory out of reach, which is logged.
+    `parent`: the cycle before it on the agent's own branch; None: the last of the chat. Returns None in
+    incognito, for an invalid message, and (logged) while the memory is unavailable.
     Raises NotAllowed('chat_of_another').
     """
+    text = None
     try:
-        text = None if turn.context.incognito else _cleaned_text(turn)
+        if not turn.context.incognito:
+            text = clean(turn.text, longest=turn.setup.limits.message_chars)
+    except InputRefused as refusal:
+        log.info("the turn is not kept: %s", refusal.code)
+    try:
         if text is None:
             await memory.transcript.check_chat(turn.user, turn.chat)
             return None
@@ -79,8 +84,8 @@ async def store_message(memory: Memory, turn: AgentTurn, parent: str | None) -> 
 async def brief_turn(memory: Memory, turn: AgentTurn, *, counted: bool) -> AgentBriefing:
     """Builds the briefing for the user's message, within its budget.
 
-    `counted`: the memories shown count as accessed (LM-9). With a memory out of reach, which is logged, the
-    model is told that nothing could be looked up.
+    `counted`: the memories shown count as accessed (LM-9). While the memory is unavailable (logged), the
+    text says that nothing could be looked up.
     """
     try:
         if not memory.availability.unreadable:
@@ -88,7 +93,8 @@ async def brief_turn(memory: Memory, turn: AgentTurn, *, counted: bool) -> Agent
     except StorageFailed as failure:
         memory.availability.survives(failure)
         log.warning("no briefing: %s", failure.code)
-    return AgentBriefing(texts(_language_without_settings(turn), "cycle")["briefing_away"])
+    language, _ = _choose_locale(turn, UserSettings(user=turn.user))
+    return AgentBriefing(texts(language, "cycle")["briefing_away"])
 
 
 async def _build_briefing(memory: Memory, turn: AgentTurn, *, counted: bool) -> AgentBriefing:
@@ -117,22 +123,9 @@ async def _visible_cycles(memory: Memory, turn: AgentTurn) -> list[Cycle]:
 
 
 async def _locale(memory: Memory, turn: AgentTurn) -> Locale:
-    stored = await memory.conversations.preferences(turn.user)
-    language = choose_language(turn.context.language, stored, turn.text, turn.setup.language)
-    return language, choose_time_zone(turn.context.time_zone, stored, turn.setup.time_zone)
+    return _choose_locale(turn, await memory.conversations.preferences(turn.user))
 
 
-def _language_without_settings(turn: AgentTurn) -> Language:
-    """The language of the turn without the user's settings."""
-    return choose_language(
-        turn.context.language, UserSettings(user=turn.user), turn.text, turn.setup.language
-    )
-
-
-def _cleaned_text(turn: AgentTurn) -> str | None:
-    """The user's message cleaned for storage; None where it is refused."""
-    try:
-        return clean(turn.text, longest=turn.setup.limits.message_chars)
-    except InputRefused as refusal:
-        log.info("the turn is not kept: %s", refusal.code)
-        return None
+def _choose_locale(turn: AgentTurn, settings: UserSettings) -> Locale:
+    language = choose_language(turn.context.language, settings, turn.text, turn.setup.language)
+    return language, choose_time_zone(turn.context.time_zone, settings, turn.setup.time_zone)

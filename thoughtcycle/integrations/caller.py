@@ -19,7 +19,7 @@ class Setup:
     """The settings that all adapters of one app share."""
 
     context: ContextSource = adapt
-    """Makes our Context out of what the app gives as `context=`; by default attributes of the same names."""
+    """Converts the app's `context=` to our Context; by default by attributes of the same names."""
     single_user: str | None = None
     """The user of runs that name none; None: they are refused."""
     language: Language = "pt"

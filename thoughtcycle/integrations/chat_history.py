@@ -1,4 +1,4 @@
-"""The transcript of a chat as LangChain's chat message history; what is added becomes cycles."""
+"""The transcript of a chat as LangChain's chat message history; added messages become cycles."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -16,11 +16,11 @@ from thoughtcycle.memory.model import Cycle, CycleMessage, Role, check_time_zone
 from thoughtcycle.nodes.base.locale import choose_time_zone
 
 LIMIT = 100
-"""Cycles of a chat that are read, unless told otherwise."""
+"""Default number of cycles that are read."""
 
 
 class ThoughtCycleChatHistory(BaseChatMessageHistory):
-    """One chat of one user, for `RunnableWithMessageHistory` and whatever else takes such a history.
+    """One chat of one user, for `RunnableWithMessageHistory` and other users of such a history.
 
         RunnableWithMessageHistory(chain, lambda chat: ThoughtCycleChatHistory(memory, user, chat))
 
@@ -89,15 +89,18 @@ class ThoughtCycleChatHistory(BaseChatMessageHistory):
             unanswered = cycles[-1] if cycles and not cycles[-1].replies else None
             for said, replies in exchanges(new):
                 if said is not None or unanswered is None:
-                    unanswered = await self._open(memory, said or _nothing(replies[0]))
-                learned = not stored.paused
-                await close_cycle(memory, self._user, unanswered.id, replies, learned=learned)
+                    unanswered = await open_cycle(
+                        memory,
+                        self._user,
+                        self._chat,
+                        said or _no_message(replies[0]),
+                        parent=None,
+                        channel=self._channel,
+                    )
+                await close_cycle(memory, self._user, unanswered.id, replies, learned=not stored.paused)
                 unanswered = None
 
         return add
-
-    async def _open(self, memory: Memory, said: CycleMessage) -> Cycle:
-        return await open_cycle(memory, self._user, self._chat, said, parent=None, channel=self._channel)
 
     async def _delete(self, memory: Memory) -> None:
         await memory.transcript.check_chat(self._user, self._chat)
@@ -110,15 +113,13 @@ Exchange = tuple[CycleMessage | None, list[CycleMessage]]
 
 
 def exchanges(said: Iterable[CycleMessage]) -> list[Exchange]:
-    """Each text of the user with the assistant's behind it; None before those that begin without the user."""
+    """Each text of the user with the assistant's replies; None for replies before the first text."""
     found: list[Exchange] = []
     for text in said:
-        if text.role == "user":
-            found.append((text, []))
-        elif found:
-            found[-1][1].append(text)
+        if text.role == "user" or not found:
+            found.append((text, []) if text.role == "user" else (None, [text]))
         else:
-            found.append((None, [text]))
+            found[-1][1].append(text)
     return found
 
 
@@ -132,13 +133,13 @@ def _message(text: CycleMessage) -> BaseMessage:
 
 
 def _said(message: BaseMessage, at: datetime) -> CycleMessage | None:
-    """A message as the transcript keeps it; None for one that nobody said in words."""
+    """The message for the transcript; None for a message of another role or without words."""
     role: Role | None = next((role for kind, role in _ROLES if isinstance(message, kind)), None)
     if role is None or not message.text.strip():
         return None
     return CycleMessage(id=message.id or new_id(), role=role, text=message.text, name=message.name, at=at)
 
 
-def _nothing(reply: CycleMessage) -> CycleMessage:
-    """The user's part of a cycle that the assistant began."""
+def _no_message(reply: CycleMessage) -> CycleMessage:
+    """The user's empty message of a cycle that the assistant began."""
     return CycleMessage(id=f"before {reply.id}", role="user", text="", at=reply.at)

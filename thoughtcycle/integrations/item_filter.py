@@ -1,6 +1,6 @@
-"""The filter of a LangGraph store's search as a test of items (pure)."""
+"""Compiles the filter of a LangGraph store's search to a predicate on items (pure)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from operator import ge, gt, le, lt
 from typing import Any
 
@@ -11,7 +11,7 @@ _ORDER: Mapping[str, Callable[[float, float], bool]] = {"$gt": gt, "$gte": ge, "
 
 
 def item_filter(wanted: Mapping[str, Any] | None) -> Test | None:
-    """The test of what a stored item says: equal fields, or comparisons ($eq $ne $gt $gte $lt $lte).
+    """The predicate on an item's content: equal fields, or comparisons ($eq $ne $gt $gte $lt $lte).
 
     A field that is missing, or no number, is neither above nor below anything. None: all pass.
     Raises InputRefused('store_operator').
@@ -23,10 +23,11 @@ def item_filter(wanted: Mapping[str, Any] | None) -> Test | None:
 
 
 def _value_test(wanted: Any) -> Test:
-    """Whether a value is as `wanted`."""
+    """Compares a value with `wanted`."""
     if isinstance(wanted, Mapping):
         if any(name.startswith("$") for name in wanted):
-            return _all([_comparison(name, one) for name, one in wanted.items()])
+            comparisons = [_comparison(name, one) for name, one in wanted.items()]
+            return lambda value: all(test(value) for test in comparisons)
         fits = _with_fields(wanted)
         return lambda value: isinstance(value, dict) and fits(value)
     if isinstance(wanted, (list, tuple)):
@@ -40,18 +41,9 @@ def _value_test(wanted: Any) -> Test:
 
 
 def _with_fields(wanted: Mapping[str, Any]) -> Test:
-    """Whether an object's fields are as `wanted`; one that is missing counts as null."""
-    return _all([_field(name, _value_test(one)) for name, one in wanted.items()])
-
-
-def _field(name: str, test: Test) -> Test:
-    return lambda value: test(value.get(name))
-
-
-def _all(tests: Sequence[Test]) -> Test:
-    if len(tests) == 1:
-        return tests[0]
-    return lambda value: all(test(value) for test in tests)
+    """Compares an object's fields with `wanted`; a missing one counts as null."""
+    tests = {name: _value_test(one) for name, one in wanted.items()}
+    return lambda value: all(test(value.get(name)) for name, test in tests.items())
 
 
 def _comparison(operator: str, wanted: Any) -> Test:

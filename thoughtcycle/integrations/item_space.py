@@ -22,7 +22,7 @@ from thoughtcycle.memory.storage import StoredItem
 _ATTEMPTS = 3
 """Tries of a search when an item changed between finding and reading it."""
 _ALL = 1_000_000
-"""As many as are ranked where a filter may leave only the last of them."""
+"""Hits to be ranked where a filter may drop all but the last of them."""
 
 
 class OwnerItems:
@@ -42,14 +42,12 @@ class OwnerItems:
         return [as_item(there[key]) if key in there else None for key in keys]
 
     async def put(self, drafts: Mapping[str, MemoryDraft | None]) -> None:
-        """Puts items, all or none, by their keys; then deletes those for which there is None."""
-        if kept := [draft for draft in drafts.values() if draft is not None]:
-            await self._memory.save(self._space, kept)
-        gone = await self._memory.items.keyed(
-            self._space, [key for key, draft in drafts.items() if draft is None]
-        )
-        if gone:
-            await self._memory.hide(self._space, [item.id for item in gone.values()])
+        """Puts items by their keys atomically; then deletes those whose draft is None."""
+        if new := [draft for draft in drafts.values() if draft is not None]:
+            await self._memory.save(self._space, new)
+        deleted = [key for key, draft in drafts.items() if draft is None]
+        if found := await self._memory.items.keyed(self._space, deleted):
+            await self._memory.hide(self._space, [item.id for item in found.values()])
 
     async def search(self, op: SearchOp) -> list[SearchItem]:
         """Searches: hits best first, then, without a score, the other items, newest first."""
@@ -72,7 +70,7 @@ class OwnerItems:
         return [as_hit(item, scores.get(item.id)) for item in page]
 
     async def namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        """The namespaces in which items are, sorted; of items whose time is over until they are swept."""
+        """The namespaces of items, sorted; expired items count until they are swept."""
         tags = await self._memory.items.tags(self._space)
         found = list_namespaces(namespaces_of(tags), op.match_conditions or (), op.max_depth)
         return found[op.offset :][: op.limit]
@@ -89,7 +87,7 @@ class OwnerItems:
     async def undo(self, namespace: Namespace, key: str) -> Item | None:
         """See `ThoughtCycleStore.undo`."""
         name = item_key(namespace, key)
-        for id in await self._own(name):
+        for id in await self._ids(name):
             done = await self._memory.undo(self._space, id)
             if done.undone is not None:
                 found = await self._memory.items.keyed(self._space, [name])
@@ -98,16 +96,16 @@ class OwnerItems:
 
     async def erase(self, namespace: Namespace, key: str) -> Receipt:
         """See `ThoughtCycleStore.erase`."""
-        receipt = await self._memory.erase(self._space, await self._own(item_key(namespace, key)))
+        receipt = await self._memory.erase(self._space, await self._ids(item_key(namespace, key)))
         return receipt.model_copy(update={"user": owner_of(self._space)})
 
-    async def _own(self, name: str) -> list[str]:
-        """Ids of what keeps the item of this key, or kept it until it was deleted: the present one first."""
+    async def _ids(self, name: str) -> list[str]:
+        """Ids of the memories of this item, the present one first, then deleted ones."""
         found = await self._memory.items.keyed(self._space, [name])
         return [*(item.id for item in found.values()), *await self._memory.items.deleted(self._space, name)]
 
     def _refresh(self, items: Sequence[StoredItem]) -> None:
-        """Lets the time of items that run out begin anew."""
+        """Restarts the time to live of items that have one."""
         timed = [item.id for item in items if "ttl" in item.content]
         if timed:
             self._memory.items.note_read(self._space, timed)

@@ -19,7 +19,7 @@ DEPTH = 100
 """Levels of a value; pydantic gives up behind 200."""
 
 _IN, _AT = "in:", "at:"
-"""Beginnings of the tags that name a namespace above an item, and its own."""
+"""Prefixes of the tags for the namespaces above an item, and for its own."""
 
 
 def item_key(namespace: Namespace, key: str) -> str:
@@ -44,16 +44,18 @@ def namespaces_of(tags: Sequence[str]) -> list[Namespace]:
 
 
 def as_draft(op: PutOp, fields: Sequence[str]) -> MemoryDraft:
-    """The memory that keeps what `op` puts; found by the texts at `op.index`, else at `fields`.
+    """The memory for the item of `op`; found by the texts at `op.index`, else at `fields`.
 
-    Its content holds all that tells one put from another. Raises InputRefused('item_not_json', 'item_ttl').
+    Its content differs for every different put. Raises InputRefused('item_not_json', 'item_ttl').
     """
     namespace = tuple(op.namespace)
     content: dict[str, Any] = {"namespace": list(namespace), "key": op.key, "value": _plain(op.value)}
     if op.index is not None:
         content["index"] = op.index
     if op.ttl is not None:
-        content["ttl"] = _minutes(op.ttl)
+        if not isinstance(op.ttl, (int, float)) or isinstance(op.ttl, bool) or not abs(op.ttl) < inf:
+            raise InputRefused("item_ttl", ttl=repr(op.ttl))
+        content["ttl"] = op.ttl
     tags = [f"{_IN}{json.dumps(namespace[:depth])}" for depth in range(1, len(namespace) + 1)]
     passing = [PASSING] if op.ttl is not None else []
     return MemoryDraft(
@@ -65,15 +67,8 @@ def as_draft(op: PutOp, fields: Sequence[str]) -> MemoryDraft:
     )
 
 
-def _minutes(ttl: float) -> float:
-    """A time to live that can be stored and counted."""
-    if isinstance(ttl, (int, float)) and not isinstance(ttl, bool) and abs(ttl) < inf:
-        return ttl
-    raise InputRefused("item_ttl", ttl=repr(ttl))
-
-
 def _plain(value: Mapping[str, Any] | None) -> dict[str, Any]:
-    """`value` as it will be read: as JSON, no deeper than a database gives back."""
+    """`value` as plain JSON values, at most `DEPTH` levels deep."""
     try:
         if _deeper(value, DEPTH):
             raise ValueError(f"more than {DEPTH} levels deep")
@@ -84,29 +79,21 @@ def _plain(value: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _deeper(value: Any, levels: int) -> bool:
-    inner = (
-        value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
-    )
-    return levels < 0 or any(_deeper(one, levels - 1) for one in inner)
+    inner = value.values() if isinstance(value, Mapping) else value
+    nested = isinstance(value, (Mapping, list, tuple))
+    return levels < 0 or (nested and any(_deeper(one, levels - 1) for one in inner))
 
 
 def _texts(value: Any, index: Literal[False] | list[str] | None, fields: Sequence[str]) -> tuple[str, ...]:
-    if index is False:
-        return ()
-    paths = fields if index is None else index
-    found = [text for path in paths for text in _at(value, path)]
+    """The texts at paths of LangGraph's syntax; of the whole value, its leaves with their names."""
+    found: list[str] = []
+    for path in (fields if index is None else index) or ():
+        found += ["; ".join(_leaves(value))] if path in ("", "$") else get_text_at_path(value, path)
     return tuple(dict.fromkeys(text for text in found if text.strip()))
 
 
-def _at(value: Any, path: str) -> list[str]:
-    """The texts at a path of LangGraph's syntax; of the whole value, its leaves with their names."""
-    if path in ("", "$"):
-        return ["; ".join(_leaves(value))]
-    return get_text_at_path(value, path)
-
-
 def _leaves(value: Any, name: str = "") -> Iterator[str]:
-    """The leaves of a value as texts: brackets and quotes mean nothing to words and vectors."""
+    """The leaves of a value as texts, without brackets and quotes."""
     if isinstance(value, dict):
         for inner, one in value.items():
             yield from _leaves(one, inner.replace("_", " "))
@@ -120,20 +107,21 @@ def _leaves(value: Any, name: str = "") -> Iterator[str]:
 
 def as_item(found: StoredItem) -> Item:
     """The item of a stored memory."""
-    return Item(**_told(found.content), created_at=found.created, updated_at=found.changed)
+    return Item(**_fields(found.content), created_at=found.created, updated_at=found.changed)
 
 
 def as_hit(found: StoredItem, score: float | None) -> SearchItem:
     """The item as a search result; without a score it was only listed."""
-    return SearchItem(**_told(found.content), created_at=found.created, updated_at=found.changed, score=score)
+    fields = _fields(found.content)
+    return SearchItem(**fields, created_at=found.created, updated_at=found.changed, score=score)
 
 
 def as_version(version: MemoryRecord, created: datetime) -> Item:
     """A former value of an item that was `created` then: `updated_at` is when this one was put."""
-    return Item(**_told(version.content), created_at=created, updated_at=version.valid_from)
+    return Item(**_fields(version.content), created_at=created, updated_at=version.valid_from)
 
 
-def _told(content: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
     return {"namespace": tuple(content["namespace"]), "key": content["key"], "value": content["value"]}
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from thoughtcycle.errors import InputRefused
@@ -16,20 +17,20 @@ MemoryCall: TypeAlias = Callable[[Memory], Coroutine[Any, Any, T]]
 """Work to run on a memory."""
 
 
+@dataclass(frozen=True)
 class BackgroundMemory:
     """An open memory on an event loop of its own: apps may reach it with `invoke` as well as `ainvoke`."""
 
-    def __init__(self, memory: Memory, loop: BackgroundLoop) -> None:
-        self.memory = memory
-        self.loop = loop
+    memory: Memory
+    loop: BackgroundLoop
 
 
+@dataclass(frozen=True)
 class LoopMemory:
     """An open memory on the running event loop: callers on other threads may wait for it there."""
 
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self.loop = asyncio.get_running_loop()
+    memory: Memory
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
 
 MemoryHandle: TypeAlias = Memory | BackgroundMemory | LoopMemory
@@ -46,17 +47,17 @@ def in_background(opening: AbstractAsyncContextManager[Memory]) -> Iterator[Back
     """
     with BackgroundLoop() as loop:
         ready: Future[Memory] = Future()
-        leave = asyncio.Event()
-        staying = loop.start(_hold_open(opening, ready, leave))
-        either: list[Future[Any]] = [ready, staying]
-        wait(either, return_when=FIRST_COMPLETED)
-        if staying.done():
-            staying.result()  # it could not be opened: raises
+        leave: Future[None] = Future()
+        open_task = loop.start(_hold_open(opening, ready, leave))
+        futures: list[Future[Any]] = [ready, open_task]
+        wait(futures, return_when=FIRST_COMPLETED)
+        if open_task.done():
+            open_task.result()  # it could not be opened: raises
         try:
             yield BackgroundMemory(ready.result(), loop)
         finally:
-            loop.run(_release(leave))
-            staying.result()
+            leave.set_result(None)
+            open_task.result()
 
 
 async def run_async(handle: MemoryHandle, work: MemoryCall[T]) -> T:
@@ -91,13 +92,9 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 async def _hold_open(
-    opening: AbstractAsyncContextManager[Memory], ready: "Future[Memory]", leave: asyncio.Event
+    opening: AbstractAsyncContextManager[Memory], ready: "Future[Memory]", leave: "Future[None]"
 ) -> None:
     """Opens and closes the memory in one task, as some resources demand."""
     async with opening as memory:
         ready.set_result(memory)
-        await leave.wait()
-
-
-async def _release(leave: asyncio.Event) -> None:
-    leave.set()
+        await asyncio.wrap_future(leave)

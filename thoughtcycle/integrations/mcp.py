@@ -47,8 +47,8 @@ class Session:
 
     async def call(self, act: ToolMethod, **given: Any) -> str:
         """Calls a tool; raises ToolRefused."""
-        who = ToolRequest(self._context.user_id, tuple(self._shown), incognito=self._context.incognito)
-        answer = await self.service.answer(act, self._memory, who, **given)
+        request = ToolRequest(self._context.user_id, tuple(self._shown), incognito=self._context.incognito)
+        answer = await self.service.answer(act, self._memory, request, **given)
         self._shown |= dict.fromkeys(answer.shown)
         return answer.text
 
@@ -56,14 +56,14 @@ class Session:
         """The briefing for a message; raises ToolRefused."""
         turn = AgentTurn(self._context, self._chat, message, new_id(), (), self._setup)
         try:
-            told = await brief_turn(self._memory, turn, counted=True)
+            found = await brief_turn(self._memory, turn, counted=True)
         except ThoughtcycleError as failure:
             raise ToolRefused(failure.text(self._setup.language)) from failure
-        return told.text or self.service.texts["search.nothing"]
+        return found.text or self.service.texts["search.nothing"]
 
 
 class _Server(MCPServer[Any]):
-    """Tells what is wrong with a call in one line; the SDK's own lines name its parts and a link."""
+    """Reports errors of a call in one line, without the internals and links of the SDK's messages."""
 
     def __init__(self, *given: Any, language: Language, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -81,7 +81,7 @@ class _Server(MCPServer[Any]):
             if isinstance(cause, ValidationError):
                 first = cause.errors(include_url=False, include_input=False)[0]
                 raise ToolError(FieldRefused(first).text(self._language)) from cause
-            if type(cause) is ToolError:  # what a tool said, without the SDK's words before it
+            if type(cause) is ToolError:  # a tool's own message, without the SDK's prefix
                 raise ToolError(str(cause)) from cause
             raise
 
@@ -90,29 +90,29 @@ def create_server(memory: Memory, context: Context, setup: Setup | None = None) 
     """A server for one session, with memory_search, memory_save, memory_update, memory_delete and briefing.
 
     The user is `context`'s and no argument of any tool. Only memories that a tool has shown in this session
-    can be changed or deleted; what is deleted is hidden, and can be brought back for a while. What goes
-    wrong is one line for the model. Raises NotAllowed without a user.
+    can be changed or deleted; deleted ones are hidden and can be brought back for a while. An error is one
+    line for the model. Raises NotAllowed without a user.
     """
     session = Session(memory, check(context), setup or Setup())
-    service, own = session.service, texts((setup or Setup()).language, "mcp")
-    told = service.texts
+    service, own = session.service, texts(session.language, "mcp")
+    shared = service.texts
 
-    async def search(query: Annotated[Query, Field(description=told["search.query"])]) -> str:
+    async def search(query: Annotated[Query, Field(description=shared["search.query"])]) -> str:
         return await _answer_or_error(session.call(service.search, query=query))
 
     async def save(
-        content: Annotated[str, Field(description=told["save.content"])],
-        topics: Annotated[Topics, Field(description=told["save.topics"])],
+        content: Annotated[str, Field(description=shared["save.content"])],
+        topics: Annotated[Topics, Field(description=shared["save.topics"])],
     ) -> str:
         return await _answer_or_error(session.call(service.save, content=content, topics=topics))
 
     async def update(
-        id: Annotated[Id, Field(description=told["update.id"])],
-        content: Annotated[str, Field(description=told["update.content"])],
+        id: Annotated[Id, Field(description=shared["update.id"])],
+        content: Annotated[str, Field(description=shared["update.content"])],
     ) -> str:
         return await _answer_or_error(session.call(service.update, id=id, content=content))
 
-    async def delete(ids: Annotated[Ids, Field(description=told["delete.ids"])]) -> str:
+    async def delete(ids: Annotated[Ids, Field(description=shared["delete.ids"])]) -> str:
         return await _answer_or_error(session.call(service.delete, ids=ids))
 
     async def briefing(message: Annotated[Message, Field(description=own["briefing.message"])]) -> str:
@@ -127,10 +127,10 @@ def create_server(memory: Memory, context: Context, setup: Setup | None = None) 
         subscriptions=False,
     )
     tools: tuple[tuple[Callable[..., Awaitable[str]], str, str, ToolAnnotations], ...] = (
-        (search, "memory_search", told["search.about"], _READS),
-        (save, "memory_save", told["save.about"], _WRITES),
-        (update, "memory_update", told["update.about"], _WRITES),
-        (delete, "memory_delete", told["delete.about"], _DELETES),
+        (search, "memory_search", shared["search.about"], _READS),
+        (save, "memory_save", shared["save.about"], _WRITES),
+        (update, "memory_update", shared["update.about"], _WRITES),
+        (delete, "memory_delete", shared["delete.about"], _DELETES),
         (briefing, "briefing", own["briefing.about"], _READS),
     )
     for does, name, about, hints in tools:

@@ -54,7 +54,7 @@ class MemoryState(AgentState[Any]):
 
     thoughtcycle: NotRequired[Annotated[ThreadMark, PrivateStateAttr]]
     thoughtcycle_briefing: NotRequired[Annotated[str, UntrackedValue(str), PrivateStateAttr]]
-    """Never saved: what is deleted later must not stay in a checkpoint."""
+    """Never saved: content that is deleted later must not stay in a checkpoint."""
 
 
 class ThoughtCycleMiddleware(AgentMiddleware[MemoryState, Any, Any]):
@@ -63,14 +63,13 @@ class ThoughtCycleMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         agent = create_agent(model, middleware=[ThoughtCycleMiddleware(memory)], context_schema=Context)
         await agent.ainvoke({"messages": [("user", text)]}, config, context=Context(user_id="ana"))
 
-    Before the model, what the user's message brings to mind joins the system message of the request; the
-    agent's own messages stay as they are. The user's message is kept before anything is answered, the final
-    reply after it, as one cycle of the chat that the thread's id names, each message id once; a worker forms
-    memories from it. Both `ainvoke` and, with a memory opened by `in_background`, `invoke`.
+    Before the model is called, a briefing is appended to the system message of the request; the agent's own
+    messages stay as they are. The user's message is stored before it is answered, the final reply after it,
+    as one cycle of the chat that the thread's id names, each message id once; a worker forms memories from
+    it. Works with `ainvoke` and, with a memory opened by `in_background`, with `invoke`.
 
     Runs without a user fail with NotAllowed('no_user'), threads of another user with
-    NotAllowed('chat_of_another'). With a memory out of reach the agent answers all the same, and the log says
-    so.
+    NotAllowed('chat_of_another'). While the memory is unavailable the agent still answers; it is logged.
     """
 
     state_schema = MemoryState
@@ -86,10 +85,10 @@ class ThoughtCycleMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         time_zone: str = "UTC",
         limits: Limits | None = None,
     ) -> None:
-        """`context` makes our Context out of what the app gives as `context=`: that of another type, say.
+        """`context` converts the app's `context=` to our Context.
 
         `single_user`: the user of runs that name none. `tools` of the memory for the model; None: all four,
-        (): none. `language` and `time_zone` hold where run, user and message show no other. Raises
+        (): none. `language` and `time_zone` are defaults where run, user and message show no other. Raises
         InputRefused for an unknown zone.
         """
         super().__init__()
@@ -113,15 +112,13 @@ class ThoughtCycleMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self, request: Request, handler: Callable[[Request], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Asks the model with the briefing in its system message."""
-        text = run_blocking(self._memory, self._brief(request))
-        return handler(with_briefing(request, text))
+        return handler(with_briefing(request, run_blocking(self._memory, self._brief(request))))
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Asks the model with the briefing in its system message."""
-        text = await run_async(self._memory, self._brief(request))
-        return await handler(with_briefing(request, text))
+        return await handler(with_briefing(request, await run_async(self._memory, self._brief(request))))
 
     def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> None:
         """Stores the reply."""
@@ -142,7 +139,7 @@ class ThoughtCycleMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         async def begin(memory: Memory) -> Update:
             cycle = mark["cycle"] if mark and goes_on else await store_message(memory, turn, parent)
             brief = await brief_turn(memory, turn, counted=not goes_on)
-            begun = ThreadMark(
+            started = ThreadMark(
                 user_id=context.user_id,
                 at=at.isoformat(),
                 chat=turn.chat,
@@ -151,12 +148,12 @@ class ThoughtCycleMiddleware(AgentMiddleware[MemoryState, Any, Any]):
                 shown=[*brief.shown],
                 learned=not brief.paused,
             )
-            return {"thoughtcycle": begun, "thoughtcycle_briefing": brief.text}
+            return {"thoughtcycle": started, "thoughtcycle_briefing": brief.text}
 
         return begin
 
     def _brief(self, request: Request) -> MemoryCall[str]:
-        """The briefing of the turn; made again when the model has changed memories since, or it was lost."""
+        """The briefing of the turn; built again if it is missing or the model has changed memories since."""
         state = cast(MemoryState, request.state)
         context, text = self._setup.caller(request.runtime, state), state.get("thoughtcycle_briefing")
         mark = state.get("thoughtcycle")
@@ -213,19 +210,18 @@ def with_briefing(request: Request, briefing: str) -> Request:
     system = request.system_message
     if system is None:
         return request.override(system_message=SystemMessage(briefing))
-    content = system.content
-    joined = (
-        f"{content}\n\n{briefing}"
-        if isinstance(content, str)
-        else [*content, {"type": "text", "text": briefing}]
-    )
-    return request.override(system_message=system.model_copy(update={"content": joined}))
+    content: Any = system.content
+    if isinstance(content, str):
+        content = f"{content}\n\n{briefing}"
+    else:
+        content = [*content, {"type": "text", "text": briefing}]
+    return request.override(system_message=system.model_copy(update={"content": content}))
 
 
 def new_user_messages(messages: Sequence[BaseMessage], before: str | None) -> list[HumanMessage]:
     """The user's last consecutive messages, without those of earlier turns.
 
-    `before`: the last that one has; where it is the newest, its turn runs again.
+    `before`: id of the last message of the earlier turn; if that is the newest, the turn runs again.
     """
     found: list[HumanMessage] = []
     for message in reversed(messages):

@@ -41,14 +41,13 @@ OwnerRule: TypeAlias = str | Callable[[Namespace], str]
 class ThoughtCycleStore(BaseStore):
     """A `BaseStore`: pass it to `compile(store=…)` or `create_agent(…, store=…)`.
 
-    Each item has one owner, whom the namespace names. What was put for one user is in that user's space of
-    items, apart from what is remembered of the user, and no search of another's looks there. A namespace, or
-    the prefix of a search, from which no owner can be told is refused (NotAllowed('store_owner')).
+    Each item has one owner, whom the namespace names, and is stored in that user's space of items, apart
+    from the user's memories and from other users' searches. A namespace, or the prefix of a search, without
+    an owner is refused (NotAllowed('store_owner')).
 
-    A search with a `query` ranks by words and, where the memory has embeddings, by vectors; items that have
-    nothing to do with it come last, without a score. Deleting hides an item: `undo` brings it back until it
-    is erased for good, by a worker after the grace period or at once by `erase`. The values that it had are
-    its `history`.
+    A search with a `query` ranks by words and, where the memory has embeddings, by vectors; unrelated items
+    come last, without a score. Deleting hides an item: `undo` brings it back until it is erased for good, by
+    a worker after the grace period or at once by `erase`. Its former values are its `history`.
 
     Blocking calls wait for the memory's event loop, so they are refused on it
     (InputRefused('memory_asynchronous')): call the asynchronous ones there, or `open` a store that has a loop
@@ -68,8 +67,8 @@ class ThoughtCycleStore(BaseStore):
         """A plain Memory is used on the running event loop, on which it was opened.
 
         `owner`: see the class, e.g. `lambda namespace: namespace[0]`. `fields`: paths of the texts by which
-        an item is found where its `index` does not say (`$`: all of the value). `ttl`: minutes after which
-        items run out when they are not read (`default_ttl`), and whether reading begins them anew.
+        an item is found unless its `index` names some (`$`: the whole value). `ttl`: minutes after which
+        unread items expire (`default_ttl`), and whether reading restarts them.
         """
         self._handle: MemoryHandle = LoopMemory(memory) if isinstance(memory, Memory) else memory
         self._owner = owner
@@ -96,14 +95,14 @@ class ThoughtCycleStore(BaseStore):
             yield cls(memory, owner=owner, fields=fields, ttl=ttl)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carries out operations: what is read first, then what is put and deleted, of one key the last."""
-        asked = list(ops)
-        return run_blocking(self._handle, lambda memory: self._carried_out(memory, asked))
+        """Carries out operations: first all reads, then puts and deletions, of one key the last."""
+        listed = list(ops)
+        return run_blocking(self._handle, lambda memory: self._carry_out(memory, listed))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """See `batch`."""
-        asked = list(ops)
-        return await run_async(self._handle, lambda memory: self._carried_out(memory, asked))
+        listed = list(ops)
+        return await run_async(self._handle, lambda memory: self._carry_out(memory, listed))
 
     def history(self, namespace: Namespace, key: str) -> list[Item]:
         """The values that an item had before, the latest first; `updated_at` says when each was put."""
@@ -116,10 +115,9 @@ class ThoughtCycleStore(BaseStore):
         )
 
     def undo(self, namespace: Namespace, key: str) -> Item | None:
-        """Takes back the last put or deletion of an item that was not taken back yet.
+        """Undoes the last put or deletion of an item that was not undone yet; returns the item as it is then.
 
-        The item as it is then; None when it is not there then. Raises InputRefused('memory_erased') when
-        it was erased for good.
+        None when it does not exist then. Raises InputRefused('memory_erased') when it was erased for good.
         """
         return run_blocking(self._handle, lambda memory: self._of(memory, namespace).undo(namespace, key))
 
@@ -136,26 +134,26 @@ class ThoughtCycleStore(BaseStore):
         return await run_async(self._handle, lambda memory: self._of(memory, namespace).erase(namespace, key))
 
     def sweep_ttl(self) -> int:
-        """Erases the items of all owners whose time is over; how many. A worker does it once a day, too."""
-        return run_blocking(self._handle, _swept)
+        """Erases the expired items of all owners; returns their number. A worker does it once a day, too."""
+        return run_blocking(self._handle, _sweep)
 
     async def asweep_ttl(self) -> int:
         """See `sweep_ttl`."""
-        return await run_async(self._handle, _swept)
+        return await run_async(self._handle, _sweep)
 
     def _space(self, namespace: Namespace) -> ItemSpace:
         user: object = self._owner
         if callable(user):
             try:
                 user = user(namespace)
-            except LookupError:  # it is shorter than the rule needs
+            except LookupError:  # shorter than the rule needs
                 user = None
         if not isinstance(user, str) or not user.strip():
             raise NotAllowed("store_owner", namespace=repr(namespace))
         return item_space(check(Context(user_id=user)).user_id)
 
     def _space_of(self, op: Op) -> ItemSpace:
-        """Where to look; of a prefix with wildcards, what stands before the first one tells the owner."""
+        """The space of an operation; in a prefix the labels before the first wildcard name the owner."""
         if isinstance(op, SearchOp):
             return self._space(op.namespace_prefix)
         if not isinstance(op, ListNamespacesOp):
@@ -167,7 +165,7 @@ class ThoughtCycleStore(BaseStore):
     def _of(self, memory: Memory, namespace: Namespace) -> OwnerItems:
         return OwnerItems(memory, self._space(namespace))
 
-    async def _carried_out(self, memory: Memory, ops: Sequence[Op]) -> list[Result]:
+    async def _carry_out(self, memory: Memory, ops: Sequence[Op]) -> list[Result]:
         """Checks all operations first, then carries them out."""
         results: list[Result] = [None] * len(ops)
         gets: dict[ItemSpace, dict[int, GetOp]] = defaultdict(dict)
@@ -209,5 +207,5 @@ async def served() -> AsyncIterator[ThoughtCycleStore]:
         yield ThoughtCycleStore(held.services.memory, owner=user or (lambda labels: unquote(labels[0])))
 
 
-async def _swept(memory: Memory) -> int:
+async def _sweep(memory: Memory) -> int:
     return sum([await memory.items.erase_passed(user) for user in await memory.upkeep.users()])

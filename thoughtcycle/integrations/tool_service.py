@@ -30,7 +30,7 @@ class ToolRefused(Exception):
 
 @dataclass(frozen=True)
 class ToolRequest:
-    """The user and conversation of a tool call: nothing of it comes from the model."""
+    """The user and conversation of a tool call; no field comes from the model."""
 
     user: str
     shown: Sequence[str] = ()
@@ -72,16 +72,16 @@ class ToolService:
         try:
             return await act(memory, request, **given)
         except ThoughtcycleError as failure:
-            told = memory.availability.in_words(failure, kept=request.learned)
-            raise ToolRefused(for_strangers(told).text(self._language)) from failure
+            worded = memory.availability.in_words(failure, kept=request.learned)
+            raise ToolRefused(for_strangers(worded).text(self._language)) from failure
 
     async def search(self, memory: Memory, request: ToolRequest, *, query: str) -> ToolAnswer:
-        """The memories that speak of `query`, by words alone without the embedding model."""
+        """The memories about `query`; found by words alone while there is no embedding model."""
         memory.availability.require()
         counted = not request.incognito
         hits = await search_or_words(memory, request.user, query, self._limits.search_hits, counted=counted)
         if not hits:
-            memory.availability.require(whole=True)  # it may be among what waits
+            memory.availability.require(whole=True)  # a match may still wait in the spool
         records = [as_found(hit, query) for hit in hits]
         if not records:
             return ToolAnswer(self.texts["search.nothing"])
@@ -93,7 +93,7 @@ class ToolService:
         self, memory: Memory, request: ToolRequest, *, content: str, topics: Sequence[str] = ()
     ) -> ToolAnswer:
         """Saves one fact."""
-        text = self._written(request, content)
+        text = self._checked(request, content)
         source = Source(cycle=request.cycle, words=said(text, request.message, self._language))
         draft = MemoryDraft(content=text, bindings=tuple(dict.fromkeys(topics)), source=source)
         (saved,) = await memory.save(request.user, [draft])
@@ -104,7 +104,7 @@ class ToolService:
 
     async def update(self, memory: Memory, request: ToolRequest, *, id: str, content: str) -> ToolAnswer:
         """Gives a memory that was shown new content."""
-        text, shown = self._written(request, content), self._shown(request, [id])
+        text, shown = self._checked(request, content), self._shown(request, [id])
         words = said(text, request.message, self._language)
         record = await memory.update(request.user, shown[0], content=text, cycle=request.cycle, words=words)
         return ToolAnswer(self.texts.fill("update.done", id=record.id[:SHORT]), (record.id,), changed=True)
@@ -114,7 +114,7 @@ class ToolService:
         gone = await memory.hide(request.user, self._shown(request, ids), cycle=request.cycle)
         return ToolAnswer(self.texts.fill("delete.done", count=len(gone)), changed=True)
 
-    def _written(self, request: ToolRequest, content: str) -> str:
+    def _checked(self, request: ToolRequest, content: str) -> str:
         """`content` checked and stripped for storage."""
         if request.incognito:
             raise ToolRefused(self.texts["incognito"])

@@ -15,7 +15,6 @@ from thoughtcycle.integrations.tool_service import (
     Id,
     Ids,
     Query,
-    ToolAnswer,
     ToolMethod,
     ToolRefused,
     ToolRequest,
@@ -47,18 +46,18 @@ def memory_tools(
         graph.add_node("tools", ToolNode(tools)); model = model.bind_tools(tools)
 
     The user comes from the run (`context=`, or a server's authenticated user) and is no argument of any
-    tool. Only memories that a tool has shown in this conversation can be changed or deleted. What is deleted
-    is hidden, and `memory.undo` brings it back. What goes wrong is one line for the model; a run without a
-    user fails with NotAllowed. `language` is that of what the model reads.
+    tool. Only memories that a tool has shown in this conversation can be changed or deleted. Deleted ones
+    are hidden, and `memory.undo` brings them back. An error is one line for the model; a run without a user
+    fails with NotAllowed. `language` is the language of the texts for the model.
     """
     setup = Setup(context, single_user, language, limits=limits or Limits())
     service = ToolService(setup.language, setup.limits)
-    made = _ToolFactory(memory, setup, service)
+    factory = _ToolFactory(memory, setup, service)
     return [
-        made.tool("search", service.search, query=Query),
-        made.tool("save", service.save, content=str, topics=Topics),
-        made.tool("update", service.update, id=Id, content=str),
-        made.tool("delete", service.delete, ids=Ids),
+        factory.tool("search", service.search, query=Query),
+        factory.tool("save", service.save, content=str, topics=Topics),
+        factory.tool("update", service.update, id=Id, content=str),
+        factory.tool("delete", service.delete, ids=Ids),
     ]
 
 
@@ -95,9 +94,10 @@ class _ToolFactory:
 
         async def answer(memory: Memory) -> ToolOutput:
             try:
-                return as_output(await self._service.answer(act, memory, request, **given))
+                found = await self._service.answer(act, memory, request, **given)
             except ToolRefused as refusal:
                 raise ToolException(str(refusal)) from refusal
+            return found.text, {MARK: {"shown": list(found.shown), "changed": found.changed}}
 
         return answer
 
@@ -105,15 +105,15 @@ class _ToolFactory:
         context = self._setup.caller(runtime, runtime.state)
         mark = state_value(runtime.state, MARK)
         messages = messages_of(runtime.state)
-        known = mark if isinstance(mark, Mapping) else {}
+        fields = mark if isinstance(mark, Mapping) else {}
         humans = (each.text for each in reversed(messages) if isinstance(each, HumanMessage))
         return ToolRequest(
             context.user_id,
-            shown=shown_in(messages),
+            shown=list(dict.fromkeys(id for note in _notes(messages) for id in note.get("shown", ()))),
             message=next(humans, ""),
-            cycle=known.get("cycle"),
+            cycle=fields.get("cycle"),
             incognito=context.incognito,
-            learned=bool(known.get("cycle") and known.get("learned")),
+            learned=bool(fields.get("cycle") and fields.get("learned")),
         )
 
     def _schema(self, name: str, arguments: Mapping[str, Any]) -> type[BaseModel]:
@@ -126,17 +126,6 @@ class _ToolFactory:
     def _refused(self, error: ValidationError | ValidationErrorV1) -> str:
         problems = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
         return self._service.texts.fill("arguments", problem="; ".join(problems))
-
-
-def as_output(answer: ToolAnswer) -> ToolOutput:
-    """An answer as content for the model and artifact for the thread."""
-    return answer.text, {MARK: {"shown": list(answer.shown), "changed": answer.changed}}
-
-
-def shown_in(messages: Iterable[BaseMessage]) -> list[str]:
-    """Ids of the memories that tools have shown in this conversation."""
-    ids = (id for note in _notes(messages) for id in note.get("shown", ()))
-    return list(dict.fromkeys(ids))
 
 
 def changed_memory(messages: Sequence[BaseMessage]) -> bool:
