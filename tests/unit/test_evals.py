@@ -18,9 +18,16 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals import compression, economy, everyday_labels, funnel, locomo, prefeval
 from thoughtcycle.evals.everyday_labels import SERIES, Half, Series
 from thoughtcycle.evals.locomo import Turn, TurnPlace, exchanges, formed_conversation
-from thoughtcycle.evals.retrieval import Baseline, halves
+from thoughtcycle.evals.retrieval import (
+    Baseline,
+    QuestionResult,
+    halves,
+    recall,
+    reciprocal_rank,
+    score,
+    scores,
+)
 from thoughtcycle.evals.retrieval_page import page
-from thoughtcycle.evals.retrieval_scores import QuestionResult, recall, reciprocal_rank, score, scores
 from thoughtcycle.memory.briefing.builder import briefed
 from thoughtcycle.memory.briefing.sections import Material
 from thoughtcycle.memory.model import MemoryHit, Source

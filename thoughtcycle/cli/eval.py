@@ -16,7 +16,7 @@ from thoughtcycle.cli.options import TEXTS, Json, Yes, check_names, print_result
 from thoughtcycle.errors import InputRefused
 
 if TYPE_CHECKING:
-    from thoughtcycle.evals.retrieval_scores import Report
+    from thoughtcycle.evals.retrieval import Report
     from thoughtcycle.memory.index import Embedder
 
 R = TypeVar("R")

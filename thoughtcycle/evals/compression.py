@@ -1,4 +1,4 @@
-"""Evaluates compression (CM-5 … CM-7): which data survive in chats that are compressed many times."""
+"""Evaluates compression (CM-5 … CM-7): the share of data that survives many compressions of a chat."""
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from thoughtcycle.evals import everyday_labels
 from thoughtcycle.evals.everyday import NOW
-from thoughtcycle.evals.everyday_labels import HALVES, Labelled
-from thoughtcycle.evals.locomo import Clock, Conversation, load, recorded
-from thoughtcycle.evals.retrieval import fresh_memory
+from thoughtcycle.evals.everyday_labels import HALVES
+from thoughtcycle.evals.locomo import Conversation, load, recorded
+from thoughtcycle.evals.retrieval import Clock, fresh_memory
 from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.language.intents import disclosure
 from thoughtcycle.memory.memory import Memory
@@ -35,8 +35,8 @@ EVERY = 3
 _DIGITS = re.compile(r"\d+")
 
 
-class Kept(NamedTuple):
-    """Something that must survive."""
+class Datum(NamedTuple):
+    """A datum that must survive."""
 
     kind: str
     cycle: str
@@ -51,47 +51,44 @@ class Compressed:
 
     name: str
     cycles: int = 0
-    told: set[Kept] = field(default_factory=set)
-    """All that must survive."""
-    lost: set[Kept] = field(default_factory=set)
+    told: set[Datum] = field(default_factory=set)
+    """All data that must survive."""
+    lost: set[Datum] = field(default_factory=set)
     """Data that was missing after a compression, or at the end."""
     words: list[int] = field(default_factory=list)
     """Words after each compression."""
     over: int = 0
-    """Compressions after which it had more words than it should have."""
+    """Compressions that left too many words."""
 
-    def survived(self, kind: str) -> float:
-        """Share of what was told that was there whenever it was looked for; 1 where nothing was told."""
+    def survival(self, kind: str) -> tuple[int, float]:
+        """Number of data of a kind, and the share that was never missing; 1 without any."""
         told = sum(one.kind == kind for one in self.told)
-        return 1 - sum(one.kind == kind for one in self.lost) / told if told else 1.0
+        return told, 1 - sum(one.kind == kind for one in self.lost) / told if told else 1.0
 
     def as_json(self) -> dict[str, object]:
         """The figures as plain data for JSON."""
-        kinds = {
-            kind: {"told": sum(one.kind == kind for one in self.told), "survived": self.survived(kind)}
-            for kind in KINDS
-        }
+        kinds = {kind: dict(zip(("told", "survived"), self.survival(kind), strict=True)) for kind in KINDS}
         return {"cycles": self.cycles, "words": self.words, "over": self.over, "kinds": kinds}
 
 
 async def evaluate(path: Path) -> list[Compressed]:
     """Each conversation, all its sessions, as one chat; raises InputRefused('eval_data')."""
     messages = everyday()
-    return [await _talked(one, messages) for one in load(path)]
+    return [await _compressed(one, messages) for one in load(path)]
 
 
 def everyday() -> Iterator[str]:
     """The labelled messages of both languages, in turn, again and again.
 
-    Without those that ask not to be kept: of these nothing shall survive.
+    Without those that ask not to be remembered.
     """
-    texts = [message.text for pair in zip(*map(_labelled, LANGUAGES), strict=False) for message in pair]
-    return cycle(texts)
+    pairs = zip(*map(_labelled_texts, LANGUAGES), strict=False)
+    return cycle([text for pair in pairs for text in pair])
 
 
-def _labelled(language: Language) -> list[Labelled]:
-    told = [message for half in HALVES for message in everyday_labels.load(language, half)]
-    return [message for message in told if not disclosure(message.text, language, NOW).unsaid]
+def _labelled_texts(language: Language) -> list[str]:
+    texts = [message.text for half in HALVES for message in everyday_labels.load(language, half)]
+    return [text for text in texts if not disclosure(text, language, NOW).unsaid]
 
 
 def as_json(chats: Sequence[Compressed]) -> dict[str, object]:
@@ -100,7 +97,7 @@ def as_json(chats: Sequence[Compressed]) -> dict[str, object]:
 
 
 def as_text(chats: Sequence[Compressed]) -> str:
-    """One line per chat; of each kind how much was told, and which share survived."""
+    """One line per chat; per kind the number of data and the share that survived."""
     columns = ("cycles", "compressions", "words", "over")
     head = "".join(f"{name:>14}" for name in columns) + "".join(f"{kind:>22}" for kind in KINDS)
     return "\n".join(["LoCoMo, compression, by rules", "", " " * 12 + head, *map(_line, chats)])
@@ -109,21 +106,19 @@ def as_text(chats: Sequence[Compressed]) -> str:
 def _line(one: Compressed) -> str:
     words = f"{min(one.words)}-{max(one.words)}" if one.words else "-"
     numbers = "".join(f"{value:>14}" for value in (one.cycles, len(one.words), words, one.over))
-    kinds = "".join(
-        f"{sum(each.kind == kind for each in one.told):>14} {one.survived(kind):>7.3f}" for kind in KINDS
-    )
+    kinds = "".join("{:>14} {:>7.3f}".format(*one.survival(kind)) for kind in KINDS)
     return f"{one.name:<12}{numbers}{kinds}"
 
 
-async def _talked(talk: Conversation, messages: Iterator[str]) -> Compressed:
-    """Records and understands one exchange after the other; looks after each compression, and at the end."""
+async def _compressed(talk: Conversation, messages: Iterator[str]) -> Compressed:
+    """Records and forms one exchange after the other; checks after each compression, and at the end."""
     name = talk.name
     found = Compressed(name)
     clock = Clock(talk.sessions[0][0])
     async with fresh_memory(None, clock) as memory:
         formation = compile_formation(Services(memory, RuleMind(), language="en", clock=clock))
         recent: list[Cycle] = []
-        sheet = await memory.conversation_memory(name, CHAT)
+        summary = await memory.conversation_memory(name, CHAT)
         async for one in _exchanged(memory, talk, messages):
             clock.now = max(clock.now, one.message.at)
             await formation.ainvoke({"cycle_id": one.id}, context=Context(user_id=name))
@@ -131,17 +126,17 @@ async def _talked(talk: Conversation, messages: Iterator[str]) -> Compressed:
             recent = [*recent, done][-WINDOW:]
             found.cycles += 1
             found.told.update(told_in(done))
-            before, sheet = sheet, await memory.conversation_memory(name, CHAT)
-            if sheet.compression_count > before.compression_count:
-                found.words.append(sheet.total_word_count)
-                found.over += sheet.total_word_count > MOST >= recent_words(recent)
-                found.lost |= missing(found.told, sheet, recent)
-        found.lost |= missing(found.told, sheet, recent)
+            before, summary = summary, await memory.conversation_memory(name, CHAT)
+            if summary.compression_count > before.compression_count:
+                found.words.append(summary.total_word_count)
+                found.over += summary.total_word_count > MOST >= recent_words(recent)
+                found.lost |= missing(found.told, summary, recent)
+        found.lost |= missing(found.told, summary, recent)
     return found
 
 
 async def _exchanged(memory: Memory, talk: Conversation, messages: Iterator[str]) -> AsyncIterator[Cycle]:
-    """The exchanges of the conversation, recorded, with an everyday message after every few."""
+    """The recorded exchanges of the conversation, with an everyday message after every few."""
     place, user, chats = 0, talk.name, [CHAT] * len(talk.sessions)
     async for one, _ in recorded(memory, talk, user=user, chats=chats, formation="pending"):
         yield one
@@ -153,32 +148,32 @@ async def _exchanged(memory: Memory, talk: Conversation, messages: Iterator[str]
             )
 
 
-def told_in(it: Cycle) -> Iterator[Kept]:
+def told_in(it: Cycle) -> Iterator[Datum]:
     """Data of a cycle that must survive, by its judgement."""
     if it.judgement is None:
         return
-    yield from (Kept("digits", it.id, digits) for digits in _DIGITS.findall(masked(it.message.text)))
+    yield from (Datum("digits", it.id, digits) for digits in _DIGITS.findall(masked(it.message.text)))
     yield from _preserved(it.id, it.judgement.preserved)
     for datum in it.judgement.critical:
-        yield Kept(datum.kind, it.id, datum.text, datum.values)
+        yield Datum(datum.kind, it.id, datum.text, datum.values)
 
 
-def missing(told: set[Kept], sheet: ConversationMemory, recent: Sequence[Cycle]) -> set[Kept]:
+def missing(told: set[Datum], memory: ConversationMemory, recent: Sequence[Cycle]) -> set[Datum]:
     """The part of `told` that is neither in the memory of the chat nor in its recent cycles.
 
-    Critical data must be there verbatim; what was said again, in nearly the same words, as it was first said.
+    Critical data must be there verbatim; data that was said again, in nearly the same words, once.
     """
     there = {each for one in recent for each in told_in(one)}
-    kept = [(one.cycle_id, one.preserved_data) for one in sheet.old_memory]
-    for cycle_id, data in [*kept, *((one.cycle_id, one.preserved_data) for one in sheet.ledger)]:
-        there.update(_preserved(cycle_id, data))
-    there.update(Kept(one.kind, one.cycle, one.text, one.values) for one in sheet.critical_data)
-    again = {(one.kind, cycle, one.values) for one in sheet.critical_data for cycle in one.again}
+    data = [(one.cycle_id, one.preserved_data) for one in memory.old_memory]
+    data += [(one.cycle_id, one.preserved_data) for one in memory.ledger]
+    there.update(each for cycle, preserved in data for each in _preserved(cycle, preserved))
+    there.update(Datum(one.kind, one.cycle, one.text, one.values) for one in memory.critical_data)
+    again = {(one.kind, cycle, one.values) for one in memory.critical_data for cycle in one.again}
     return {one for one in told - there if (one.kind, one.cycle, one.values) not in again}
 
 
-def _preserved(cycle: str, data: PreservedData) -> Iterator[Kept]:
-    yield from (Kept("numbers", cycle, one.said) for one in data.numerical_values)
-    yield from (Kept("dates", cycle, one.said) for one in data.dates)
-    told = " ".join(one.said for one in (*data.numerical_values, *data.dates))
-    yield from (Kept("digits", cycle, digits) for digits in _DIGITS.findall(told))
+def _preserved(cycle: str, data: PreservedData) -> Iterator[Datum]:
+    yield from (Datum("numbers", cycle, one.said) for one in data.numerical_values)
+    yield from (Datum("dates", cycle, one.said) for one in data.dates)
+    text = " ".join(one.said for one in (*data.numerical_values, *data.dates))
+    yield from (Datum("digits", cycle, digits) for digits in _DIGITS.findall(text))

@@ -1,22 +1,20 @@
 """Metrics of a dialogue file: runs each message as a turn and scores briefing and reply (LM-14)."""
 
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from pathlib import Path
+from itertools import filterfalse
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
 from thoughtcycle.evals.dialogue_file import Line
 from thoughtcycle.evals.metrics import Metric, mean, share, times
+from thoughtcycle.evals.retrieval import Clock, fresh_memory
 from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.memory.index import Embedder
-from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import named_id
 from thoughtcycle.memory.text import fold
 from thoughtcycle.mind.base import Mind
@@ -36,7 +34,7 @@ class Answer:
     tokens: int
     """Of the briefing, and of all calls of the turn."""
     recalled: float
-    """Seconds until the briefing stood."""
+    """Seconds until the briefing was built."""
     seconds: float
     """Seconds of the whole turn."""
     elsewhere: bool
@@ -53,14 +51,6 @@ class Answer:
 
 
 @dataclass
-class _Clock:
-    now: datetime
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@dataclass
 class _Turn:
     """Events of a run, collected while it goes on."""
 
@@ -72,26 +62,24 @@ class _Turn:
 async def answers(
     lines: Sequence[Line], mind: Mind, embeddings: Embedder | None, limits: Limits | None = None
 ) -> list[Answer]:
-    """Each message as a turn at its time, understood before the next comes; in a throw-away database."""
-    clock = _Clock(lines[0].at)
+    """Each message as a turn at its time, with formation before the next one, in a temporary database."""
+    clock = Clock(lines[0].at)
     found: list[Answer] = []
-    with tempfile.TemporaryDirectory() as folder:
-        url = f"sqlite:///{Path(folder) / 'metrics.db'}"
-        async with Memory.open(url, embeddings=embeddings, clock=clock) as memory:
-            graph = create_thought_cycle(memory=memory, mind=mind, limits=limits, clock=clock)
-            formation = compile_formation(Services(memory, mind, limits or Limits(), clock=clock))
-            said: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-            for line in lines:
-                clock.now = line.at
-                found.append(await _asked(graph, line, said[line.user]))
-                said[line.user].append((line.chat, fold(line.message)))
-                while await memory.conversations.pending_cycles(line.user, limit=1):
-                    await formation.ainvoke({"cycle_id": ""}, context=Context(user_id=line.user))
+    async with fresh_memory(embeddings, clock) as memory:
+        graph = create_thought_cycle(memory=memory, mind=mind, limits=limits, clock=clock)
+        formation = compile_formation(Services(memory, mind, limits or Limits(), clock=clock))
+        said: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        for line in lines:
+            clock.now = line.at
+            found.append(await _asked(graph, line, said[line.user]))
+            said[line.user].append((line.chat, fold(line.message)))
+            while await memory.conversations.pending_cycles(line.user, limit=1):
+                await formation.ainvoke({"cycle_id": ""}, context=Context(user_id=line.user))
     return found
 
 
 async def _asked(graph: ThoughtCycle, line: Line, said: Sequence[tuple[str, str]]) -> Answer:
-    turn, began = _Turn(), time.perf_counter()
+    turn, start = _Turn(), time.perf_counter()
     thread = named_id(line.user, line.chat)
     updates = graph.astream(
         {"messages": [HumanMessage(line.message)]},
@@ -103,13 +91,13 @@ async def _asked(graph: ThoughtCycle, line: Line, said: Sequence[tuple[str, str]
         for node, values in update.items():
             _noted(turn, values or {})
             if node == RECALL:
-                turn.recalled = time.perf_counter() - began
+                turn.recalled = time.perf_counter() - start
     return Answer(
         line=line,
         text=fold("\n".join(turn.parts)),
         tokens=turn.tokens,
         recalled=turn.recalled,
-        seconds=time.perf_counter() - began,
+        seconds=time.perf_counter() - start,
         elsewhere=bool(line.expect) and all(_elsewhere(fold(word), line.chat, said) for word in line.expect),
     )
 
@@ -142,13 +130,9 @@ def dialogue_metrics(found: Sequence[Answer]) -> list[Metric]:
 
 
 def misses(found: Sequence[Answer]) -> list[tuple[Line, list[str], list[str]]]:
-    """The messages that went wrong: what of the expected was missing, what of the forbidden came."""
+    """The messages that went wrong, with missing expected words and forbidden words that came."""
     return [
-        (
-            one.line,
-            [word for word in one.line.expect if not one.has(word)],
-            [word for word in one.line.forbid if one.has(word)],
-        )
+        (one.line, [*filterfalse(one.has, one.line.expect)], [*filter(one.has, one.line.forbid)])
         for one in found
         if not one.right
     ]

@@ -1,4 +1,4 @@
-"""Token economy (HM-12): what a turn costs beside the full history, and whether the evidence is in it."""
+"""Token economy (HM-12): the cost of a turn beside the full history, and the evidence in its briefing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -42,7 +42,7 @@ SHARES = ("any", "verbatim", "recall", "all")
 TOKENS = ("briefing", "turn", "searching", "full")
 """Columns of the table."""
 NEW_CHAT = "asked"
-"""The chat in which questions are asked: nothing was said in it."""
+"""The empty chat in which questions are asked."""
 MADE_FROM = 0.8
 """Share of the words of a summary or a memory that are in the turn from which it counts as made."""
 
@@ -55,7 +55,7 @@ class QuestionCost:
     half: str
     budget: int
     evidence: float
-    """Share of the evidence that is in the briefing, in [0, 1]: the turn, or what was made from it."""
+    """Share of the evidence in the briefing, in [0, 1]: turns, or memories made from them."""
     verbatim: bool
     """Whether any turn of the evidence is in the briefing."""
     briefing: int
@@ -92,18 +92,14 @@ class Economy:
         return self.turn / self.full
 
 
-def economy(told: Sequence[QuestionCost]) -> Economy:
-    """The means; `told` must not be empty."""
+def economy(costs: Sequence[QuestionCost]) -> Economy:
+    """The means; `costs` must not be empty."""
     return Economy(
-        questions=len(told),
-        any=fmean(one.evidence > 0 for one in told),
-        verbatim=fmean(one.verbatim for one in told),
-        recall=fmean(one.evidence for one in told),
-        all=fmean(one.evidence == 1 for one in told),
-        briefing=fmean(one.briefing for one in told),
-        turn=fmean(one.turn for one in told),
-        searching=fmean(one.searching for one in told),
-        full=fmean(one.full for one in told),
+        questions=len(costs),
+        any=fmean(one.evidence > 0 for one in costs),
+        recall=fmean(one.evidence for one in costs),
+        all=fmean(one.evidence == 1 for one in costs),
+        **{name: fmean(getattr(one, name) for one in costs) for name in ("verbatim", *TOKENS)},
     )
 
 
@@ -112,37 +108,25 @@ class Report:
     """The scores of a token-economy evaluation."""
 
     embeddings: str
-    told: tuple[QuestionCost, ...]
+    costs: tuple[QuestionCost, ...]
 
     def groups(self) -> dict[str, dict[int, Economy]]:
         """Half, then conversation → budget → means."""
-        names = [one.half for one in self.told] + [one.conversation for one in self.told]
+        groups: dict[str, dict[int, list[QuestionCost]]] = {}
+        for field in ("half", "conversation"):
+            for one in self.costs:
+                groups.setdefault(getattr(one, field), {}).setdefault(one.budget, []).append(one)
         return {
-            name: {
-                budget: economy(
-                    [
-                        one
-                        for one in self.told
-                        if name in (one.half, one.conversation) and one.budget == budget
-                    ]
-                )
-                for budget in dict.fromkeys(one.budget for one in self.told)
-            }
-            for name in dict.fromkeys(names)
+            name: {budget: economy(part) for budget, part in each.items()} for name, each in groups.items()
         }
 
     def as_json(self) -> dict[str, object]:
         """The figures as plain data for JSON."""
-        return {
-            "data": "LoCoMo",
-            "embeddings": self.embeddings,
-            "economy": {
-                name: {
-                    str(budget): asdict(one) | {"share": round(one.share, 4)} for budget, one in group.items()
-                }
-                for name, group in self.groups().items()
-            },
+        means = {
+            name: {str(budget): asdict(one) | {"share": round(one.share, 4)} for budget, one in group.items()}
+            for name, group in self.groups().items()
         }
+        return {"data": "LoCoMo", "embeddings": self.embeddings, "economy": means}
 
     def as_text(self) -> str:
         """One table: halves first, then conversations."""
@@ -161,14 +145,14 @@ def _line(name: str, budget: int, one: Economy) -> str:
 
 
 async def evaluate(path: Path, embeddings: Embedder | None, budgets: Sequence[int] = BUDGETS) -> Report:
-    """Has every conversation understood as chats of one user and asks its questions in a new one."""
+    """Forms every conversation as chats of one user and asks its questions in a new chat."""
     conversations = load(path)
     half = halves(one.name for one in conversations)
-    told: list[QuestionCost] = []
+    costs: list[QuestionCost] = []
     for conversation in conversations:
         async with formed_conversation(conversation, embeddings) as it:
-            told += await _asked(it, embeddings, conversation, half[conversation.name], budgets)
-    return Report(embeddings.name if embeddings is not None else "none", tuple(told))
+            costs += await _asked(it, embeddings, conversation, half[conversation.name], budgets)
+    return Report(embeddings.name if embeddings is not None else "none", tuple(costs))
 
 
 async def _asked(
@@ -178,7 +162,7 @@ async def _asked(
     history = "\n".join(
         f"{moment:%Y-%m-%d} {turn.speaker}: {turn.text}" for moment, turns in talk.sessions for turn in turns
     )
-    told = []
+    costs = []
     for question, _, evidence in talk.questions:
         wanted = {id: turns[id] for id in evidence}
         query = query_of(question, "en")
@@ -205,7 +189,7 @@ async def _asked(
             brief = made(material, plan, "en")
             seen = seen_with(view, brief, material)
             present = evidence_in(brief, material, wanted, it.fed)
-            told.append(
+            costs.append(
                 QuestionCost(
                     conversation=talk.name,
                     half=half,
@@ -218,7 +202,7 @@ async def _asked(
                     full=full,
                 )
             )
-    return told
+    return costs
 
 
 def messages_in(brief: Brief) -> set[str]:

@@ -1,4 +1,4 @@
-"""LoCoMo (Maharana et al., ACL 2024): is the turn that holds the answer among the first messages found?"""
+"""LoCoMo (Maharana et al., ACL 2024): whether a search finds the turns that hold the answer."""
 
 import json
 import re
@@ -10,8 +10,17 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.evals.retrieval import Baseline, data_files, fresh_memory, halves, some, timed_search
-from thoughtcycle.evals.retrieval_scores import QuestionResult, Report
+from thoughtcycle.evals.retrieval import (
+    Baseline,
+    Clock,
+    QuestionResult,
+    Report,
+    data_files,
+    fresh_memory,
+    halves,
+    some,
+    timed_search,
+)
 from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle
@@ -85,18 +94,16 @@ def _evidence(entry: dict[str, Any], known: set[str]) -> frozenset[str]:
 
 
 def exchanges(user: str, turns: tuple[Turn, ...]) -> Iterator[tuple[Turn | None, Turn | None]]:
-    """The user's turns, each with the answer to it; where one of the two is missing, the other alone."""
-    waiting: Turn | None = None
+    """The user's turns, each with the reply; None for a missing one of the two."""
+    unanswered: Turn | None = None
     for turn in turns:
-        if turn.speaker == user:
-            if waiting is not None:
-                yield waiting, None
-            waiting = turn
-        else:
-            yield waiting, turn
-            waiting = None
-    if waiting is not None:
-        yield waiting, None
+        if turn.speaker != user:
+            yield unanswered, turn
+        elif unanswered is not None:
+            yield unanswered, None
+        unanswered = turn if turn.speaker == user else None
+    if unanswered is not None:
+        yield unanswered, None
 
 
 class TurnPlace(NamedTuple):
@@ -114,7 +121,7 @@ async def recorded(
     chats: Sequence[str],
     formation: Literal["none", "pending"],
 ) -> AsyncIterator[tuple[Cycle, dict[str, TurnPlace]]]:
-    """Records the conversation, each session in its chat; each cycle, and where its turns are kept."""
+    """Records the conversation, each session in its chat; yields each cycle with the ids of its turns."""
     for chat, (moment, turns) in zip(chats, conversation.sessions, strict=True):
         for place, (one, other) in enumerate(exchanges(conversation.user, turns)):
             cycle = await memory.record_cycle(
@@ -135,23 +142,11 @@ async def recorded(
 async def feed(
     memory: Memory, conversation: Conversation, *, formation: Literal["none", "pending"] = "none"
 ) -> dict[str, TurnPlace]:
-    """Records the conversation, a chat per session; turn → where it is kept."""
+    """Records the conversation, a chat per session; turn → its ids."""
     name = conversation.name
     chats = [f"{name}/{number}" for number in range(len(conversation.sessions))]
-    fed: dict[str, TurnPlace] = {}
-    async for _, turns in recorded(memory, conversation, user=name, chats=chats, formation=formation):
-        fed |= turns
-    return fed
-
-
-@dataclass
-class Clock:
-    """A clock that stands still until it is set."""
-
-    now: datetime
-
-    def __call__(self) -> datetime:
-        return self.now
+    recording = recorded(memory, conversation, user=name, chats=chats, formation=formation)
+    return {id: place async for _, turns in recording for id, place in turns.items()}
 
 
 @dataclass(frozen=True)
@@ -160,7 +155,7 @@ class FormedConversation:
 
     memory: Memory
     fed: Mapping[str, TurnPlace]
-    """Turn → where it is kept."""
+    """Turn → its ids."""
     now: datetime
     """A day after the last session."""
 
@@ -178,7 +173,7 @@ async def formed_conversation(
         clock.now += LATER
         await worker.drain()
         if await memory.conversations.pending_cycles(conversation.name, limit=1):
-            raise RuntimeError("some of the conversation could not be understood; the log says why")
+            raise RuntimeError("some of the conversation could not be formed; the log says why")
         yield FormedConversation(memory, fed, clock.now)
 
 
@@ -190,8 +185,8 @@ async def evaluate(path: Path, embeddings: Embedder | None) -> Report:
     async with fresh_memory(embeddings) as memory:
         for conversation in conversations:
             messages = await feed(memory, conversation)
-            texts = {turn.id: turn.text for _, turns in conversation.sessions for turn in turns}
-            plain = Baseline({messages[id].message: text for id, text in texts.items()})
+            turns = [turn for _, turns in conversation.sessions for turn in turns]
+            plain = Baseline({messages[turn.id].message: turn.text for turn in turns})
             for question, category, evidence in conversation.questions:
                 relevant = frozenset(messages[id].message for id in evidence)
                 found = await timed_search(memory, embeddings, conversation.name, question, "cycles")

@@ -5,20 +5,20 @@ from html import escape
 
 from thoughtcycle.evals.dialogue_file import Line
 from thoughtcycle.evals.metrics import Metric, Source, shown
-from thoughtcycle.evals.retrieval_page import POLICY, STYLE
+from thoughtcycle.evals.retrieval_page import html_page
 from thoughtcycle.prompts.forms import number
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
 _LABELS, _BARS, _VALUES, _ROW = 230, 200, 100, 24
 """Sizes of a plot, in units of its view box."""
 
-_MORE = "td:last-child { text-align: left; } tbody tr:last-child > * { font-weight: 400; }"
+_STYLE = "td:last-child { text-align: left; } tbody tr:last-child > * { font-weight: 400; }"
 
 Miss = tuple[Line, list[str], list[str]]
 
 
 def metrics_page(metrics: Sequence[Metric], wrong: Sequence[Miss], *, title: str, language: Language) -> str:
-    """The page, well-formed XML too; `wrong` are the messages of the file that went wrong."""
+    """The page; `wrong` are the messages of the file that went wrong."""
     words = texts(language, "metrics")
     sources: tuple[Source, ...] = ("store", "file")
     sections = "".join(
@@ -26,13 +26,9 @@ def metrics_page(metrics: Sequence[Metric], wrong: Sequence[Miss], *, title: str
         for source in sources
         if (of := [one for one in metrics if one.source == source])
     )
-    return (
-        f'<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" lang="{language}"><head>'
-        '<meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"/>'
-        f"<title>{escape(title)}</title><style>{STYLE}{_MORE}</style></head>\n<body><h1>{escape(words['title'])}</h1>"
-        f'<p class="soft">{escape(title)}</p>\n{sections}{_wrong(words, wrong)}</body></html>\n'
-    )
+    head = f'<h1>{escape(words["title"])}</h1><p class="soft">{escape(title)}</p>\n'
+    body = f"{head}{sections}{_wrong(words, wrong)}"
+    return html_page(body, title=title, style=_STYLE, language=language)
 
 
 def _section(language: Language, source: Source, metrics: Sequence[Metric]) -> str:

@@ -1,11 +1,19 @@
-"""PrefEval (Zhao et al., ICLR 2025): does a question bring the preference that its answer must respect?"""
+"""PrefEval (Zhao et al., ICLR 2025): whether a question finds the preference that its answer must respect."""
 
 import json
 from pathlib import Path
 
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.evals.retrieval import Baseline, data_files, fresh_memory, halves, some, timed_search
-from thoughtcycle.evals.retrieval_scores import QuestionResult, Report
+from thoughtcycle.evals.retrieval import (
+    Baseline,
+    QuestionResult,
+    Report,
+    data_files,
+    fresh_memory,
+    halves,
+    some,
+    timed_search,
+)
 from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.model import MemoryDraft
 

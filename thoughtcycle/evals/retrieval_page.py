@@ -1,10 +1,10 @@
 """An evaluation as one self-contained HTML page: tables, and plots drawn as SVG; it loads nothing."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from html import escape
 
-from thoughtcycle.evals.retrieval_scores import ALL, QuestionResult, Report, Score, scores
+from thoughtcycle.evals.retrieval import ALL, Report, Score, scores
 
 _METRICS = {
     "recall_at_5": ("R@5", "share of the evidence in the first 5 results"),
@@ -16,6 +16,8 @@ _METRICS = {
 }
 _LABELS, _BARS, _VALUES, _ROW, _GAP, _AXIS = 168, 200, 44, 22, 8, 20
 """Sizes of a plot, in units of its view box."""
+_LABEL = 26
+"""Characters of a label that fit in `_LABELS`."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -63,21 +65,27 @@ td small { margin-left: .4rem; font-weight: 400; color: var(--plain); }
 Categories = Mapping[str, Score]
 
 
-def page(report: Report) -> str:
-    """The report as one HTML file that is well-formed XML too."""
-    ours, plain = scores(report.asked), scores(report.baseline)
-    title = escape(f"{report.data}, embeddings: {report.embeddings}")
-    halves = "".join(_half(half, ours[half], plain[half]) for half in ours)
+def html_page(body: str, *, title: str, style: str = "", language: str = "en") -> str:
+    """A self-contained page, well-formed XML too; title as text, body as markup."""
     return (
-        '<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><meta charset="utf-8"/>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
+        f'<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" lang="{language}"><head>'
+        '<meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"/>'
-        f"<title>{title}</title><style>{STYLE}</style></head>\n<body>"
+        f"<title>{escape(title)}</title><style>{STYLE}{style}</style></head>\n<body>{body}</body></html>\n"
+    )
+
+
+def page(report: Report) -> str:
+    """The report as one HTML file."""
+    ours, plain = scores(report.asked), scores(report.baseline)
+    halves = "".join(_half(half, ours[half], plain[half]) for half in ours)
+    body = (
         f"<h1>{escape(report.data)}</h1>"
         f'<p class="soft">Embeddings: {escape(report.embeddings)}. Small coloured figures and marks: '
         "the same questions answered by BM25 over stems of each text alone.</p>"
-        f"<dl>{_summary(ours, plain, report)}</dl>\n{halves}</body></html>\n"
+        f"<dl>{_summary(ours, plain, report)}</dl>\n{halves}"
     )
+    return html_page(body, title=f"{report.data}, embeddings: {report.embeddings}")
 
 
 def _summary(ours: Mapping[str, Categories], plain: Mapping[str, Categories], report: Report) -> str:
@@ -85,21 +93,14 @@ def _summary(ours: Mapping[str, Categories], plain: Mapping[str, Categories], re
         (f"R@10, {half}", f"{part[ALL].recall_at_10:.3f}", f"BM25 {plain[half][ALL].recall_at_10:.3f}")
         for half, part in ours.items()
     ]
-    for name, seconds in (("search", _seconds(report.asked)), ("query embedding", _embedding(report.asked))):
+    for name, field in (("search", "seconds"), ("query embedding", "embedding_seconds")):
+        seconds = sorted(getattr(one, field) for one in report.asked)
         middle, late = (seconds[int(share * (len(seconds) - 1))] * 1_000 for share in (0.5, 0.95))
         figures.append((f"{name}, median", f"{middle:.1f} ms", f"p95 {late:.1f} ms"))
     return "".join(
         f"<div><dt>{escape(name)}</dt><dd>{value} <small>{more}</small></dd></div>"
         for name, value, more in figures
     )
-
-
-def _seconds(asked: Iterable[QuestionResult]) -> list[float]:
-    return sorted(one.seconds for one in asked)
-
-
-def _embedding(asked: Iterable[QuestionResult]) -> list[float]:
-    return sorted(one.embedding_seconds for one in asked)
 
 
 def _half(half: str, ours: Categories, plain: Categories) -> str:
@@ -122,41 +123,32 @@ def _plot(name: str, field: str, ours: Categories, plain: Categories) -> str:
     height = len(ours) * _ROW + _GAP + _AXIS
     bottom = height - _AXIS
     parts = []
-    for tenths in (0, 5, 10):
-        x = _LABELS + _BARS * tenths / 10
-        parts.append(f'<line x1="{x:g}" x2="{x:g}" y1="0" y2="{bottom}"/>')
-        parts.append(
-            f'<text class="axis" x="{x:g}" y="{height - 5}" text-anchor="middle">{tenths / 10:g}</text>'
-        )
+    for tick in (0, 0.5, 1):
+        x = _LABELS + _BARS * tick
+        parts += [
+            f'<line x1="{x:g}" x2="{x:g}" y1="0" y2="{bottom}"/>',
+            f'<text class="axis" x="{x:g}" y="{height - 5}" text-anchor="middle">{tick:g}</text>',
+        ]
     for place, category in enumerate(ours):
         value, other = getattr(ours[category], field), getattr(plain[category], field)
         top = place * _ROW + (_GAP if category == ALL else 0)
         kind = ' class="sum"' if category == ALL else ""
         middle, mark = top + _ROW / 2 + 4, _LABELS + _BARS * other
         after = max(_LABELS + _BARS * value, mark + 2) + 6
-        parts.append(
-            f'<text{kind} x="{_LABELS - 8}" y="{middle:g}" text-anchor="end">'
-            f"{escape(_label(category))}</text>"
-        )
-        parts.append(
-            f'<rect x="{_LABELS}" y="{top + 4}" width="{_BARS * value:.1f}" height="{_ROW - 8}">'
-            f"<title>{escape(category)}: {value:.3f}, BM25 {other:.3f}</title></rect>"
-        )
+        name_of_row = category.replace("_", " ")
+        label = name_of_row if len(name_of_row) <= _LABEL else f"{name_of_row[: _LABEL - 1]}…"
+        line = f'x1="{mark:.1f}" x2="{mark:.1f}" y1="{top + 2}" y2="{top + _ROW - 2}"'
         parts += [
-            f'<line class="{layer}" x1="{mark:.1f}" x2="{mark:.1f}" y1="{top + 2}" y2="{top + _ROW - 2}"/>'
-            for layer in ("halo", "plain")
+            f'<text{kind} x="{_LABELS - 8}" y="{middle:g}" text-anchor="end">{escape(label)}</text>',
+            f'<rect x="{_LABELS}" y="{top + 4}" width="{_BARS * value:.1f}" height="{_ROW - 8}">'
+            f"<title>{escape(category)}: {value:.3f}, BM25 {other:.3f}</title></rect>",
+            f'<line class="halo" {line}/><line class="plain" {line}/>',
+            f'<text{kind} x="{after:.1f}" y="{middle:g}">{value:.2f}</text>',
         ]
-        parts.append(f'<text{kind} x="{after:.1f}" y="{middle:g}">{value:.2f}</text>')
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(name)} by category" '
         f'viewBox="0 0 {_LABELS + _BARS + _VALUES} {height}">{"".join(parts)}</svg>'
     )
-
-
-def _label(category: str) -> str:
-    """As much of the name as the space for labels holds."""
-    name = category.replace("_", " ")
-    return name if len(name) <= 26 else f"{name[:25]}…"
 
 
 def _table(ours: Categories, plain: Categories) -> str:
