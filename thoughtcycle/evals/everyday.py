@@ -1,12 +1,12 @@
 """Scores the rules on everyday messages: kept or dropped, facts, critical data, moods.
 
-Both halves are by the author of the labels, who wrote them before any rule read them: the tuned half may be
-looked at when rules are made, the held-out half is only ever scored.
+The labels were written before any rule read the messages: the tuned half may be looked at when rules are
+made, the held-out half is only ever scored.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 21, 10, 0)
 ALL = "all"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Tally:
     """Counts for precision and recall: given and right, wanted and found."""
 
@@ -31,6 +31,10 @@ class Tally:
     right: int = 0
     wanted: int = 0
     found: int = 0
+
+    def __add__(self, more: "Tally") -> "Tally":
+        counts = zip(astuple(self), astuple(more), strict=True)
+        return Tally(*(one + other for one, other in counts))
 
     @property
     def precision(self) -> float | None:
@@ -50,9 +54,9 @@ class Reading:
     facts: tuple[tuple[str | None, str], ...] = ()
     """(kind, text)."""
     mood: tuple[str, str] | None = None
-    """(as told and by its name, topic) of the mood that the judge gives the exchange, folded."""
+    """(words and name, topic) of the judge's mood, folded."""
     kept: bool = True
-    """Whether the funnel lets it pass."""
+    """Whether it passes the funnel."""
     critical: frozenset[CriticalKind] = frozenset()
 
 
@@ -63,69 +67,49 @@ Tallies = dict[tuple[str, str], Tally]
 
 def by_rules(text: str, language: Language) -> Reading:
     """Reads a message by the product's rules."""
-    understood = understand(text, language=language, now=NOW)
-    mood = felt_in(understood.facts)
-    felt = [fact.content for fact in understood.facts if fact.kind == "emo"]
+    facts = understand(text, language=language, now=NOW).facts
+    critical = critical_in(text, language=language, now=NOW, cycle="labelled")
+    mood = felt_in(facts)
+    felt = [fact.content for fact in facts if fact.kind == "emo"]
     return Reading(
-        kept=passes(text, language, NOW),
-        critical=frozenset(
-            datum.kind for datum in critical_in(text, language=language, now=NOW, cycle="labelled")
-        ),
-        facts=tuple((fact.kind, fact.content) for fact in understood.facts),
+        facts=tuple((fact.kind, fact.content) for fact in facts),
         mood=(fold_word(" ".join([*felt, mood.name])), fold_word(mood.topic)) if mood else None,
+        kept=passes(text, language, NOW),
+        critical=frozenset(datum.kind for datum in critical),
     )
 
 
 def passes(text: str, language: Language, now: datetime) -> bool:
     """Whether a message of the user passes the funnel."""
-    told = disclosure(text, language, now)
-    return of_message(text, personal=told.personal, unsaid=told.unsaid or told.forgets).passed
+    found = disclosure(text, language, now)
+    return of_message(text, personal=found.personal, unsaid=found.unsaid or found.forgets).passed
 
 
 def score(messages: Iterable[Labelled], language: Language, read: Read = by_rules) -> Tallies:
-    """Counts what is read of the messages against their labels."""
+    """Compares the readings of the messages with their labels."""
     tallies: Tallies = defaultdict(Tally)
     for message in messages:
-        reading = read(message.text, language)
-        for measure, tally in tallied(message, reading).items():
+        for measure, tally in tallied(message, read(message.text, language)).items():
             for category in (message.category, ALL):
-                _add(tallies[category, measure], tally)
+                tallies[category, measure] += tally
     return tallies
 
 
 def tallied(message: Labelled, reading: Reading) -> Mapping[str, Tally]:
     """Compares the reading of one message with its labels, by measure."""
     right = [any(each.fits(*fact) for each in message.facts) for fact in reading.facts]
-    told = list(found(message.facts, reading.facts))
+    hits = list(found(message.facts, reading.facts))
     keep, drop = message.keep is True, message.keep is False
-    critical = reading.critical
+    given, wanted = reading.critical, message.critical
+    moods = reading.mood or (), message.mood or ()
+    felt = all(moods) and all(pattern.search(text) for text, pattern in zip(*moods, strict=True))
     return {
         "kept": Tally(wanted=keep, found=keep and reading.kept),
         "dropped": Tally(wanted=drop, found=drop and not reading.kept),
-        "critical": Tally(
-            len(critical),
-            len(critical & message.allowed),
-            len(message.critical),
-            len(critical & message.critical),
-        ),
-        "facts": Tally(len(right), sum(right), len(told), sum(told)),
-        "mood": _of_mood(message, reading),
+        "critical": Tally(len(given), len(given & message.allowed), len(wanted), len(given & wanted)),
+        "facts": Tally(len(right), sum(right), len(hits), sum(hits)),
+        "mood": Tally(bool(moods[0]), felt, bool(moods[1]), felt),
     }
-
-
-def _of_mood(message: Labelled, reading: Reading) -> Tally:
-    given, wanted = reading.mood is not None, message.mood is not None
-    if reading.mood is None or message.mood is None:
-        return Tally(given=given, wanted=wanted)
-    right = all(pattern.search(said) for pattern, said in zip(message.mood, reading.mood, strict=True))
-    return Tally(1, right, 1, right)
-
-
-def _add(total: Tally, more: Tally) -> None:
-    total.given += more.given
-    total.right += more.right
-    total.wanted += more.wanted
-    total.found += more.found
 
 
 COLUMNS = (
@@ -137,7 +121,7 @@ COLUMNS = (
         for figure in ("precision", "recall")
     ),
 )
-"""(heading, measure, figure): of what must be kept or dropped only the share that is."""
+"""(heading, measure, figure); kept and dropped have no precision."""
 
 
 def evaluate() -> dict[Language, dict[Half, Tallies]]:
@@ -152,11 +136,8 @@ def failures(language: Language, read: Read = by_rules) -> list[str]:
     lines = []
     for message in load(language, "tune"):
         reading = read(message.text, language)
-        wrong = [
-            name
-            for name, tally in tallied(message, reading).items()
-            if tally.right < tally.given or tally.found < tally.wanted
-        ]
+        tallies = tallied(message, reading).items()
+        wrong = [name for name, one in tallies if one.right < one.given or one.found < one.wanted]
         if wrong:
             lines.append(f"{message.category}: {message.text!r}: {', '.join(wrong)}: {reading}")
     return lines
@@ -168,30 +149,25 @@ def as_text(results: Mapping[Language, Mapping[Half, Tallies]]) -> str:
     for language, halves in results.items():
         for half, tallies in halves.items():
             head = "".join(f"{name:>12}" for name, _, _ in COLUMNS)
-            lines = [f"{language + ' ' + half:<20}{head}"]
-            for category in dict.fromkeys(category for category, _ in tallies):
-                if category != ALL:
-                    lines.append(_line(category, tallies))
-            blocks.append("\n".join([*lines, _line(ALL, tallies)]))
+            categories = dict.fromkeys(category for category, _ in tallies if category != ALL)
+            lines = [_line(category, tallies) for category in (*categories, ALL)]
+            blocks.append("\n".join([f"{language + ' ' + half:<20}{head}", *lines]))
     return "\n\n".join(blocks)
 
 
 def _line(category: str, tallies: Tallies) -> str:
     shares = (getattr(tallies[category, measure], figure) for _, measure, figure in COLUMNS)
-    return f"{category:<20}" + "".join(f"{_shown(share):>12}" for share in shares)
-
-
-def _shown(share: float | None) -> str:
-    return "–" if share is None else f"{share:.3f}"
+    cells = ("–" if share is None else f"{share:.3f}" for share in shares)
+    return f"{category:<20}" + "".join(f"{cell:>12}" for cell in cells)
 
 
 def as_json(results: Mapping[Language, Mapping[Half, Tallies]]) -> dict[str, Any]:
-    """The same figures, for a program."""
+    """The same figures as plain data for JSON."""
     return {
         language: {
             half: {
-                f"{category}/{measure}": {"precision": tally.precision, "recall": tally.recall}
-                for (category, measure), tally in tallies.items()
+                "/".join(key): {"precision": tally.precision, "recall": tally.recall}
+                for key, tally in tallies.items()
             }
             for half, tallies in halves.items()
         }

@@ -1,4 +1,4 @@
-"""Labels of everyday messages: the facts to be kept of each, and whether a reading has them."""
+"""Labels of everyday messages: the facts to be found in each."""
 
 import re
 import tomllib
@@ -16,7 +16,7 @@ Half = Literal["tune", "held_out"]
 HALVES: tuple[Half, ...] = ("tune", "held_out")
 Series = Literal["first", "fresh"]
 SERIES: tuple[Series, ...] = ("first", "fresh")
-"""The messages that the rules grew up with; those written later, without sight of any rule or message."""
+"""Messages from the time the rules were made; messages written later without sight of either."""
 FOLDER = Path(__file__).parent / "everyday"
 
 _BETWEEN = re.compile(r" +(?=(?:[a-z|]+:|(?:keep|either)\b))")
@@ -25,11 +25,12 @@ _CRITICAL: dict[str, CriticalKind] = {kind.partition("_")[2]: kind for kind in C
 
 @dataclass(frozen=True)
 class Wanted:
-    """A fact that must be found: its kinds and, for each part of its text, the pattern that it must match."""
+    """A fact that must be found."""
 
     kinds: frozenset[str]
-    """Kinds it may have; empty when any will do."""
+    """Allowed kinds; empty: any."""
     parts: tuple[re.Pattern[str], ...]
+    """Patterns that its text must match."""
 
     def fits(self, kind: str | None, content: str) -> bool:
         """Whether a fact that was found is this one."""
@@ -39,16 +40,16 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A message and what it asks of the memory."""
+    """A message with its labels."""
 
     category: str
     text: str
     keep: bool | None
-    """None: the funnel may do as it likes."""
+    """Whether it must pass the funnel; None: either."""
     facts: tuple[Wanted, ...] = ()
     critical: frozenset[CriticalKind] = frozenset()
     allowed: frozenset[CriticalKind] = frozenset()
-    """Critical kinds that are right when found and no miss when not."""
+    """Critical kinds that may be found."""
     mood: tuple[re.Pattern[str], re.Pattern[str]] | None = None
     """Patterns of its name and of its topic."""
 
@@ -64,7 +65,7 @@ def load(language: Language, half: Half, series: Series = "first") -> list[Label
 
 
 def rows(language: Language, half: Half, series: Series = "first") -> list[tuple[str, str, str]]:
-    """The messages of one half as they are written down: category, text, labels."""
+    """The messages of one half as (category, text, labels)."""
     name = f"{language}.toml" if series == "first" else f"{series}_{language}.toml"
     data = tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))["messages"]
     return [
@@ -75,7 +76,7 @@ def rows(language: Language, half: Half, series: Series = "first") -> list[tuple
 
 
 def labelled(category: str, text: str, labels: str) -> Labelled:
-    """A message with its labels read; ValueError for a label that is none."""
+    """A message with parsed labels; raises ValueError for an invalid one."""
     given = _BETWEEN.split(labels) if labels else []
     facts, mood = [], None
     needed: set[CriticalKind] = set()
@@ -106,6 +107,6 @@ def _pattern(words: str) -> re.Pattern[str]:
 
 
 def found(wanted: Iterable[Wanted], facts: Iterable[tuple[str | None, str]]) -> Iterator[bool]:
-    """For each fact that is wanted, whether one of `facts` (kind, text) is it."""
+    """For each wanted fact, whether it is among `facts` (kind, text)."""
     given = list(facts)
     return (any(each.fits(kind, content) for kind, content in given) for each in wanted)

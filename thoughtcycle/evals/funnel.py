@@ -7,9 +7,10 @@ curve (the chance that a cited turn is ranked above one that is not), beside tha
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ _PICTURE = re.compile(r" \[[^\]]*\]$")
 
 @dataclass(frozen=True)
 class Judged:
-    """A turn, what the rules make of it, and whether an observation cites it."""
+    """A turn with its score by the rules, and whether an observation cites it."""
 
     half: str
     length: int
@@ -77,15 +78,7 @@ def sifted(language: Language, half: Half, series: Series = "first") -> FunnelSc
     for message in labelled_messages(language, half, series):
         passed[message.keep].append(passes(message.text, language, NOW))
     keep, drop = passed[True], passed[False]
-    return FunnelScore(
-        series=series,
-        language=language,
-        half=half,
-        keep=len(keep),
-        kept=sum(keep) / len(keep),
-        drop=len(drop),
-        dropped=1 - sum(drop) / len(drop),
-    )
+    return FunnelScore(series, language, half, len(keep), fmean(keep), len(drop), 1 - fmean(drop))
 
 
 def wrong(language: Language, series: Series) -> list[str]:
@@ -117,32 +110,24 @@ def score(judged: Sequence[Judged]) -> Score:
     cited = [one.cited for one in judged]
     return Score(
         turns=len(judged),
-        cited=sum(cited) / len(judged),
+        cited=fmean(cited),
         auc=auc([one.points for one in judged], cited),
         auc_of_length=auc([one.length for one in judged], cited),
-        passed=sum(one.passed for one in judged) / len(judged),
-        cited_passed=sum(one.passed for one in judged if one.cited) / sum(cited),
+        passed=fmean(one.passed for one in judged),
+        cited_passed=fmean(one.passed for one in judged if one.cited),
     )
 
 
 def _judged(path: Path) -> list[Judged]:
-    conversations = load(path)
-    cited = _cited(path)
+    conversations, cited = load(path), _cited(path)
     half = halves(one.name for one in conversations)
+    turns = [(one.name, at, turn) for one in conversations for at, turns in one.sessions for turn in turns]
     found = []
-    for one in conversations:
-        for moment, turns in one.sessions:
-            for turn in turns:
-                text = _PICTURE.sub("", turn.text)
-                found.append(
-                    Judged(
-                        half=half[one.name],
-                        length=len(text),
-                        points=sum_points(count_features(text, "en", moment)),
-                        passed=passes(text, "en", moment),
-                        cited=turn.id in cited[one.name],
-                    )
-                )
+    for name, at, turn in turns:
+        text = _PICTURE.sub("", turn.text)
+        points = sum_points(count_features(text, "en", at))
+        passed, is_cited = passes(text, "en", at), turn.id in cited[name]
+        found.append(Judged(half[name], len(text), points, passed, is_cited))
     if not any(each.cited for each in found):
         raise InputRefused("eval_data", path=repr(str(path)), expected="locomo10.json (observation)")
     return found
@@ -151,13 +136,11 @@ def _judged(path: Path) -> list[Judged]:
 def _cited(path: Path) -> dict[str, frozenset[str]]:
     """Conversation → ids of the turns that its observations cite."""
     (file,) = data_files(path, "locomo10.json")
-    entries: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-    return {
-        str(entry["sample_id"]): frozenset(
-            f"D{int(one)}:{int(two)}" for one, two in _CITED.findall(json.dumps(entry.get("observation", {})))
-        )
-        for entry in entries
-    }
+    cited: dict[str, frozenset[str]] = {}
+    for entry in json.loads(file.read_text(encoding="utf-8")):
+        places = _CITED.findall(json.dumps(entry.get("observation", {})))
+        cited[str(entry["sample_id"])] = frozenset(f"D{int(one)}:{int(two)}" for one, two in places)
+    return cited
 
 
 @dataclass(frozen=True)
@@ -183,11 +166,8 @@ class Report:
         if self.locomo:
             head = f"{'LoCoMo':<14}{'turns':>10}{'cited':>8}{'AUC':>10}{'length':>10}{'passed':>10}"
             lines += ["", f"{head}{'cited passed':>14}"]
-        for half, each in self.locomo.items():
-            lines.append(
-                f"{half:<14}{each.turns:>10}{each.cited:>8.3f}{each.auc:>10.3f}{each.auc_of_length:>10.3f}"
-                f"{each.passed:>10.3f}{each.cited_passed:>14.3f}"
-            )
+        row = "{:<14}{:>10}{:>8.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>14.3f}"
+        lines += [row.format(half, *astuple(each)) for half, each in self.locomo.items()]
         return "\n".join(lines)
 
 

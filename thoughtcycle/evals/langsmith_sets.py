@@ -54,7 +54,7 @@ class Outcome:
     experiment: str
     examples: int
     uploaded: int
-    """Examples that were not there before."""
+    """Examples that the dataset lacked."""
     scores: Mapping[str, float]
     """Measure → mean over the examples that it applies to."""
 
@@ -95,12 +95,12 @@ def judge_message(inputs: Values, outputs: Values, reference_outputs: Values) ->
         kept=outputs["kept"],
         critical=frozenset(outputs["critical"]),
     )
-    results = []
-    for measure, tally in tallied(wanted, reading).items():
-        for figure in ("precision", "recall"):
-            score = getattr(tally, figure)
-            if score is not None:
-                results.append({"key": f"{measure}_{figure}", "score": score})
+    results = [
+        {"key": f"{measure}_{figure}", "score": score}
+        for measure, tally in tallied(wanted, reading).items()
+        for figure in ("precision", "recall")
+        if (score := getattr(tally, figure)) is not None
+    ]
     return {"results": results}
 
 
@@ -109,12 +109,14 @@ def _pairs(language: Language) -> EvalSet:
     rows = [
         Row({"known": known, "said": said, "language": language}, wanted, half)
         for half in everyday_labels.HALVES
-        for known, said, wanted in _told(data, half)
+        for known, said, wanted in _labelled_pairs(data, half)
     ]
     return EvalSet(f"thoughtcycle-pairs-{language}", rows, reconcile_pair, judge_pair)
 
 
-def _told(data: Mapping[str, Any], half: everyday_labels.Half) -> Iterator[tuple[list[str], str, Values]]:
+def _labelled_pairs(
+    data: Mapping[str, Any], half: everyday_labels.Half
+) -> Iterator[tuple[list[str], str, Values]]:
     corrections = [
         (each["known"], text, right) for each in data["correction"] for text, right in each["said"]
     ]
@@ -130,20 +132,20 @@ def _told(data: Mapping[str, Any], half: everyday_labels.Half) -> Iterator[tuple
 def reconcile_pair(inputs: Values) -> Values:
     """Reconciles a said text with the known ones by the rules."""
     language = inputs["language"]
-    known = [reconcile.told(text, language, str(number)) for number, text in enumerate(inputs["known"])]
-    found = relate(reconcile.told(inputs["said"], language), known, language)
+    known = [reconcile.claim_of(text, language, str(number)) for number, text in enumerate(inputs["known"])]
+    found = relate(reconcile.claim_of(inputs["said"], language), known, language)
     return {"relation": found.relation, "about": int(found.id) if found.id else None}
 
 
 def judge_pair(inputs: Values, outputs: Values, reference_outputs: Values) -> Values:
-    """Whether the relation is one of those that the label allows, to the memory that it names."""
+    """Whether the label allows the relation, and the memory that it names."""
     right = outputs["relation"] in reference_outputs["relations"]
     about = reference_outputs["about"]
     return {"key": "relation", "score": right and (about is None or about == outputs["about"])}
 
 
 def upload(client: Client, one: EvalSet) -> int:
-    """Adds to the dataset what it lacks, and makes it where there is none; how many examples that was."""
+    """Creates the dataset if needed and adds missing examples; returns their number."""
     if not client.has_dataset(dataset_name=one.name):
         client.create_dataset(one.name, description=__doc__)
     there = {example.id for example in client.list_examples(dataset_name=one.name)}
@@ -154,7 +156,7 @@ def upload(client: Client, one: EvalSet) -> int:
 
 
 def run(client: Client, one: EvalSet) -> Outcome:
-    """Uploads the set and runs the rules on it as an experiment of its own."""
+    """Uploads the set and runs the rules on it as a new experiment."""
     uploaded = upload(client, one)
     found = client.evaluate(
         one.target, data=one.name, evaluators=[one.judge], experiment_prefix=one.name, max_concurrency=2

@@ -10,6 +10,7 @@ from typing import Any
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.everyday import NOW
 from thoughtcycle.evals.everyday_labels import HALVES, Half, alternating
+from thoughtcycle.evals.retrieval import some
 from thoughtcycle.language.facts import Claim, reconcile
 from thoughtcycle.language.intents import understand
 from thoughtcycle.prompts.loader import LANGUAGES, Language
@@ -20,12 +21,12 @@ FILE = "sick_br_trial_train.tsv"
 
 @dataclass
 class Count:
-    """How many of some pairs were decided in a certain way."""
+    """Pairs, and how many of them were decided in a certain way."""
 
     pairs: int = 0
     hits: int = 0
     others: list[str] = field(default_factory=list)
-    """The pairs that were not."""
+    """The pairs that were decided otherwise."""
 
     def add(self, hit: bool, what: str) -> None:
         """Counts one pair."""
@@ -42,18 +43,18 @@ class Count:
 
 Counts = dict[str, Count]
 MEASURES = {
-    "corrections superseded": "the right memory is made a thing of the past",
+    "corrections superseded": "the right memory is superseded",
     "same merged": "pairs of the same meaning are merged",
     "broader right": "of those merged, the broader one is the labelled one",
-    "unrelated merged": "pairs of other things are merged",
-    "unrelated superseded": "pairs of other things make one a thing of the past",
+    "unrelated merged": "unrelated pairs are merged",
+    "unrelated superseded": "one of an unrelated pair is superseded",
     "contradicting merged": "contradicting pairs are merged",
-    "contradicting superseded": "contradicting pairs make the older a thing of the past",
+    "contradicting superseded": "the older of a contradicting pair is superseded",
 }
 
 
-def told(text: str, language: Language, id: str = "") -> Claim:
-    """A text as the product would hold it: the fact that the rules find in it, else the text itself."""
+def claim_of(text: str, language: Language, id: str = "") -> Claim:
+    """A text as a claim: the fact that the rules find in it, else the text itself."""
     facts = understand(text, language=language, now=NOW).facts
     if len(facts) == 1:
         return Claim(facts[0].content, facts[0].kind, facts[0].key, text, id)
@@ -68,7 +69,9 @@ def score(language: Language, half: Half) -> Counts:
     for first, second, *broader in alternating(data["same"], half):
         _same(first, second, broader, language, counts)
     for first, second, label in alternating(data["different"], half):
-        relation = reconcile(told(second, language, "b"), [told(first, language, "a")], language).relation
+        relation = reconcile(
+            claim_of(second, language, "b"), [claim_of(first, language, "a")], language
+        ).relation
         name = "unrelated" if label == "u" else "contradicting"
         what = f"{first} | {second}: {relation}"
         counts[f"{name} merged"].add(relation == "same", what)
@@ -79,8 +82,8 @@ def score(language: Language, half: Half) -> Counts:
 def _corrections(sets: list[Mapping[str, Any]], language: Language, half: Half, counts: Counts) -> None:
     rows = [(each["known"], text, right) for each in sets for text, right in each["said"]]
     for texts, text, right in alternating(rows, half):
-        known = [told(each, language, str(number)) for number, each in enumerate(texts)]
-        found = reconcile(told(text, language), known, language)
+        known = [claim_of(each, language, str(number)) for number, each in enumerate(texts)]
+        found = reconcile(claim_of(text, language), known, language)
         hit = found.relation == "newer" and found.id == str(right)
         named = texts[int(found.id)] if found.id else ""
         counts["corrections superseded"].add(hit, f"{text} -> {texts[right]}: {found.relation} {named}")
@@ -88,7 +91,7 @@ def _corrections(sets: list[Mapping[str, Any]], language: Language, half: Half, 
 
 def _same(first: str, second: str, broader: list[str], language: Language, counts: Counts) -> None:
     """One pair in both orders: it is merged only when both say so."""
-    one, other = told(first, language, "a"), told(second, language, "b")
+    one, other = claim_of(first, language, "a"), claim_of(second, language, "b")
     forth, back = reconcile(other, [one], language), reconcile(one, [other], language)
     merged = forth.relation == back.relation == "same"
     counts["same merged"].add(merged, f"{first} | {second}: {forth.relation}, {back.relation}")
@@ -108,11 +111,9 @@ def sick(folder: Path) -> dict[str, Count]:
                 found = reconcile(Claim(pair[1], words=pair[1]), [Claim(pair[0], id="a")], "pt")
                 count = counts.setdefault(row["entailment_label"], Count())
                 count.add(found.relation == "same", " | ".join(pair))
+        return dict(some(counts.items()))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputRefused("eval_data", path=repr(str(folder)), expected=FILE) from error
-    if not counts:
-        raise InputRefused("eval_data", path=repr(str(folder)), expected=FILE)
-    return counts
 
 
 def evaluate() -> dict[Language, dict[Half, Counts]]:
@@ -126,9 +127,8 @@ def as_text(results: Mapping[Language, Mapping[Half, Counts]], pairs: Mapping[st
     for language, halves in results.items():
         lines.append(f"{language:<28}" + "".join(f"{half:>20}" for half in halves))
         for name in MEASURES:
-            cells = (
-                f"{each[name].share:.3f} ({each[name].hits}/{each[name].pairs})" for each in halves.values()
-            )
+            counts = [each[name] for each in halves.values()]
+            cells = (f"{one.share:.3f} ({one.hits}/{one.pairs})" for one in counts)
             lines.append(f"{name:<28}" + "".join(f"{cell:>20}" for cell in cells))
         lines.append("")
     for label, count in sorted(pairs.items()):

@@ -1,25 +1,22 @@
 """Scores the language rules on labelled messages: `python -m thoughtcycle.evals.rules`.
 
-Prints precision and recall per rule for the half that the rules were tuned on and for the half that was
-only ever scored, and the share of messages understood exactly. Both halves are by the author of the rules,
-so the figures guard against regressions and are no estimate for messages of other people.
+Prints precision and recall per rule for the tuned and the held-out half, and the share of messages
+understood exactly. Both halves are by the author of the rules: the figures guard against regressions and
+are no estimate for messages of other people.
 """
 
 import sys
 import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
+from thoughtcycle.evals.everyday import NOW
+from thoughtcycle.evals.everyday_labels import HALVES, Half
 from thoughtcycle.language.intents import Understanding, understand
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 HERE = Path(__file__).parent / "rules"
-NOW = datetime(2026, 11, 21, 10, 0)
-Half = Literal["tune", "held_out"]
-HALVES: tuple[Half, ...] = ("tune", "held_out")
 
 
 def labels(found: Understanding) -> frozenset[str]:
@@ -59,9 +56,8 @@ class Score:
 
     def ratio(self, rules: frozenset[str]) -> tuple[float, float]:
         """(precision, recall) over some rules; 1.0 where there is nothing to count."""
-        hit, wrong, missed = (
-            sum(count[rule] for rule in rules) for count in (self.hit, self.wrong, self.missed)
-        )
+        counts = (self.hit, self.wrong, self.missed)
+        hit, wrong, missed = (sum(count[rule] for rule in rules) for count in counts)
         return (hit / (hit + wrong) if hit + wrong else 1.0), (hit / (hit + missed) if hit + missed else 1.0)
 
     @property
@@ -88,14 +84,10 @@ def report(results: dict[Half, Score], language: Language) -> str:
     """A table: one line per rule, precision and recall of both halves."""
     lines = [f"{language}: {'rule':<18}" + "".join(f"{half + ' P':>12}{half + ' R':>12}" for half in results)]
     for rule in sorted(frozenset().union(*(each.rules for each in results.values()))):
-        cells = (each.ratio(frozenset({rule})) for each in results.values())
-        lines.append(
-            f"    {rule:<18}" + "".join(f"{precision:>12.2f}{recall:>12.2f}" for precision, recall in cells)
-        )
-    totals = (each.ratio(each.rules) for each in results.values())
-    lines.append(
-        f"    {'all':<18}" + "".join(f"{precision:>12.3f}{recall:>12.3f}" for precision, recall in totals)
-    )
+        cells = ("{:>12.2f}{:>12.2f}".format(*each.ratio(frozenset({rule}))) for each in results.values())
+        lines.append(f"    {rule:<18}{''.join(cells)}")
+    totals = ("{:>12.3f}{:>12.3f}".format(*each.ratio(each.rules)) for each in results.values())
+    lines.append(f"    {'all':<18}{''.join(totals)}")
     exact = "".join(f"{f'{each.exact}/{each.messages}':>24}" for each in results.values())
     return "\n".join([*lines, f"    {'exact messages':<18}{exact}"])
 

@@ -1,4 +1,4 @@
-"""Converts the items of LangGraph's store to memories and back; lists namespaces (pure)."""
+"""The items of LangGraph's store as memories: operations in one owner's space, and conversion."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,11 +6,22 @@ from datetime import datetime
 from math import inf
 from typing import Any, Literal
 
-from langgraph.store.base import Item, MatchCondition, PutOp, SearchItem, get_text_at_path
+from langgraph.store.base import (
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchItem,
+    SearchOp,
+    get_text_at_path,
+)
 
 from thoughtcycle.errors import InputRefused
+from thoughtcycle.integrations.item_filter import item_filter
 from thoughtcycle.memory.items import PASSING
-from thoughtcycle.memory.model import ITEM, MemoryDraft, MemoryRecord, named_id
+from thoughtcycle.memory.memory import Memory
+from thoughtcycle.memory.model import ITEM, ItemSpace, MemoryDraft, MemoryRecord, Receipt, named_id, owner_of
 from thoughtcycle.memory.storage import StoredItem
 
 Namespace = tuple[str, ...]
@@ -20,6 +31,96 @@ DEPTH = 100
 
 _IN, _AT = "in:", "at:"
 """Prefixes of the tags for the namespaces above an item, and for its own."""
+_ATTEMPTS = 3
+"""Tries of a search when an item changed between finding and reading it."""
+_ALL = 1_000_000
+"""Hits to be ranked where a filter may drop all but the last of them."""
+
+
+class OwnerItems:
+    """The items of one owner."""
+
+    def __init__(self, memory: Memory, space: ItemSpace) -> None:
+        self._memory, self._space = memory, space
+
+    async def get(self, ops: Sequence[GetOp]) -> list[Item | None]:
+        """One answer per operation, in order."""
+        keys = [item_key(op.namespace, op.key) for op in ops]
+        found = await self._memory.items.keyed(self._space, keys)
+        over = await self._memory.items.passing(self._space, found.values())
+        there = {key: item for key, item in found.items() if item.id not in over}
+        read = [there[key] for key, op in zip(keys, ops, strict=True) if op.refresh_ttl and key in there]
+        self._refresh(read)
+        return [Item(**_fields(there[key])) if key in there else None for key in keys]
+
+    async def put(self, drafts: Mapping[str, MemoryDraft | None]) -> None:
+        """Puts items by their keys atomically; then deletes those whose draft is None."""
+        if new := [draft for draft in drafts.values() if draft is not None]:
+            await self._memory.save(self._space, new)
+        deleted = [key for key, draft in drafts.items() if draft is None]
+        if found := await self._memory.items.keyed(self._space, deleted):
+            await self._memory.hide(self._space, [item.id for item in found.values()])
+
+    async def search(self, op: SearchOp) -> list[SearchItem]:
+        """Searches: hits best first, then, without a score, the other items, newest first."""
+        offset, limit, tag = max(0, op.offset), max(0, op.limit), _tag_below(op.namespace_prefix)
+        test, scores = item_filter(op.filter), dict[str, float]()
+        if op.query and limit:
+            most = offset + limit if test is None else _ALL
+            scores = await self._memory.items.likeliest(self._space, op.query, tag=tag, limit=most)
+        page: list[StoredItem] = []
+        for _ in range(_ATTEMPTS if limit else 0):
+            ids = await self._memory.items.passed(
+                self._space, test, tag=tag, first=scores, limit=offset + limit
+            )
+            page = await self._memory.items.items(self._space, ids[offset:])
+            page = [item for item in page if test is None or test(item.content)]
+            if len(page) == len(ids[offset:]):
+                break
+        if op.refresh_ttl:
+            self._refresh(page)
+        return [SearchItem(**_fields(item), score=scores.get(item.id)) for item in page]
+
+    async def namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        """The namespaces of items, sorted; expired items count until they are swept."""
+        tags = await self._memory.items.tags(self._space)
+        found = _list_namespaces(_namespaces_of(tags), op.match_conditions or (), op.max_depth)
+        return found[op.offset :][: op.limit]
+
+    async def history(self, namespace: Namespace, key: str) -> list[Item]:
+        """See `ThoughtCycleStore.history`."""
+        found = await self._memory.items.keyed(self._space, [item_key(namespace, key)])
+        return [
+            _as_version(version, item.created)
+            for item in found.values()
+            for version in await self._memory.versions(self._space, item.id)
+        ]
+
+    async def undo(self, namespace: Namespace, key: str) -> Item | None:
+        """See `ThoughtCycleStore.undo`."""
+        name = item_key(namespace, key)
+        for id in await self._ids(name):
+            done = await self._memory.undo(self._space, id)
+            if done.undone is not None:
+                found = await self._memory.items.keyed(self._space, [name])
+                return Item(**_fields(found[name])) if name in found else None
+        return None
+
+    async def erase(self, namespace: Namespace, key: str) -> Receipt:
+        """See `ThoughtCycleStore.erase`."""
+        receipt = await self._memory.erase(self._space, await self._ids(item_key(namespace, key)))
+        return receipt.model_copy(update={"user": owner_of(self._space)})
+
+    async def _ids(self, name: str) -> list[str]:
+        """Ids of the memories of this item, the present one first, then deleted ones."""
+        found = await self._memory.items.keyed(self._space, [name])
+        return [*(item.id for item in found.values()), *await self._memory.items.deleted(self._space, name)]
+
+    def _refresh(self, items: Sequence[StoredItem]) -> None:
+        """Restarts the time to live of items that have one."""
+        timed = [item.id for item in items if "ttl" in item.content]
+        if timed:
+            self._memory.items.note_read(self._space, timed)
 
 
 def item_key(namespace: Namespace, key: str) -> str:
@@ -33,12 +134,12 @@ def item_key(namespace: Namespace, key: str) -> str:
         raise InputRefused("text_not_unicode") from error
 
 
-def tag_below(namespace: Namespace) -> str | None:
+def _tag_below(namespace: Namespace) -> str | None:
     """The tag of all items in this namespace and those below it; None: of all items there are."""
     return _IN + json.dumps(namespace) if namespace else None
 
 
-def namespaces_of(tags: Sequence[str]) -> list[Namespace]:
+def _namespaces_of(tags: Sequence[str]) -> list[Namespace]:
     """The namespaces of the items, read from their tags."""
     return [tuple(json.loads(tag.removeprefix(_AT))) for tag in tags if tag.startswith(_AT)]
 
@@ -105,27 +206,20 @@ def _leaves(value: Any, name: str = "") -> Iterator[str]:
         yield f"{name}: {text}" if name else text
 
 
-def as_item(found: StoredItem) -> Item:
-    """The item of a stored memory."""
-    return Item(**_fields(found.content), created_at=found.created, updated_at=found.changed)
+def _fields(item: StoredItem) -> dict[str, Any]:
+    return {**_content(item.content), "created_at": item.created, "updated_at": item.changed}
 
 
-def as_hit(found: StoredItem, score: float | None) -> SearchItem:
-    """The item as a search result; without a score it was only listed."""
-    fields = _fields(found.content)
-    return SearchItem(**fields, created_at=found.created, updated_at=found.changed, score=score)
-
-
-def as_version(version: MemoryRecord, created: datetime) -> Item:
+def _as_version(version: MemoryRecord, created: datetime) -> Item:
     """A former value of an item that was `created` then: `updated_at` is when this one was put."""
-    return Item(**_fields(version.content), created_at=created, updated_at=version.valid_from)
+    return Item(**_content(version.content), created_at=created, updated_at=version.valid_from)
 
 
-def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
+def _content(content: Mapping[str, Any]) -> dict[str, Any]:
     return {"namespace": tuple(content["namespace"]), "key": content["key"], "value": content["value"]}
 
 
-def matches(condition: MatchCondition, namespace: Namespace) -> bool:
+def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
     """Whether a namespace begins (`prefix`) or ends (`suffix`) with a path in which `*` is any label."""
     path = condition.path
     if len(path) > len(namespace):
@@ -134,9 +228,9 @@ def matches(condition: MatchCondition, namespace: Namespace) -> bool:
     return all(wanted in ("*", label) for label, wanted in zip(namespace[start:], path, strict=False))
 
 
-def list_namespaces(
+def _list_namespaces(
     namespaces: Sequence[Namespace], conditions: Sequence[MatchCondition], max_depth: int | None
 ) -> list[Namespace]:
     """The namespaces that meet all conditions, cut to `max_depth`, each once and sorted."""
-    found = [one for one in namespaces if all(matches(each, one) for each in conditions)]
+    found = [one for one in namespaces if all(_matches(each, one) for each in conditions)]
     return sorted({one if max_depth is None else one[:max_depth] for one in found})

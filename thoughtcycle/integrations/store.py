@@ -20,8 +20,7 @@ from langgraph.store.base import (
 )
 
 from thoughtcycle.errors import NotAllowed
-from thoughtcycle.integrations.item_space import OwnerItems
-from thoughtcycle.integrations.items import Namespace, as_draft, item_key
+from thoughtcycle.integrations.items import Namespace, OwnerItems, as_draft, item_key
 from thoughtcycle.integrations.loop_bridge import (
     LoopMemory,
     MemoryHandle,
