@@ -52,7 +52,7 @@ async def _open_sqlite(path: Path, keep_turns: int) -> AsyncIterator[SqliteSaver
     try:
         with translated(str(path)):
             await connection.execute("PRAGMA synchronous = NORMAL")
-            # What a turn said must not stay readable in the file after its checkpoints are gone.
+            # The texts of a turn must not stay readable in the file after its checkpoints are gone.
             await connection.execute("PRAGMA secure_delete = ON")
         saver = SqliteSaver(connection, place=str(path), keep_turns=keep_turns)
         await saver.setup()

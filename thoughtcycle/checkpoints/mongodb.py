@@ -188,11 +188,11 @@ class MongoSaver(MongoDBSaver):
         if strategy not in ("keep_latest", "delete", "delete_all"):
             raise ValueError(f"strategy must be 'keep_latest', 'delete' or 'delete_all', not {strategy!r}")
         for thread in thread_ids:
-            if strategy != "keep_latest":
+            if strategy == "keep_latest":
+                with translated(self.place):
+                    self._delete(thread, superseded(self._rows(thread)))
+            else:
                 self.delete_thread(thread)
-                continue
-            with translated(self.place):
-                self._delete(thread, superseded(self._rows(thread)))
 
     def threads_of(self, user: str) -> "builtins.list[str]":
         """The threads whose state names `user` as theirs."""

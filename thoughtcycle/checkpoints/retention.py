@@ -1,8 +1,8 @@
 """Finds the checkpoints of a thread that are no longer needed: rules from rows to the rows to delete.
 
-A turn begins with the checkpoint of its input. The last turns of the live branch are kept, so that they
-can be regenerated and edited, and so are the last turns of the whole thread, so that the branch left a
-moment ago is still there. Not for graphs with a DeltaChannel, whose values reach back without a limit.
+A turn begins with the checkpoint of its input. The last turns of the live branch stay, so that they can be
+regenerated and edited, and so do the last turns of the whole thread, for the branch that was live a moment
+ago. Not for graphs with a DeltaChannel, whose values reach back without a limit.
 """
 
 from bisect import bisect_left
@@ -82,13 +82,13 @@ def superseded(rows: Iterable[Row]) -> list[Key]:
 
 
 def _begins_turn(row: Row, root: Mapping[str, Row]) -> bool:
-    """An input; or, of a turn that left only its last checkpoint, a step beyond its parent's next."""
+    """Whether it is an input or, where a turn stored its last checkpoint only, skips steps of its parent."""
     if row.source == "input":
         return True
-    parent = root.get(row.parent) if row.parent else None
-    if row.source != "loop" or row.step is None:
+    parent = root.get(row.parent or "")
+    if row.source != "loop" or row.step is None or parent is None or parent.step is None:
         return False
-    return parent is not None and parent.step is not None and row.step > parent.step + 1
+    return row.step > parent.step + 1
 
 
 def _live_path(root: Mapping[str, Row], head: str, keep_turns: int) -> set[str]:
@@ -100,7 +100,7 @@ def _live_path(root: Mapping[str, Row], head: str, keep_turns: int) -> set[str]:
         if turns == keep_turns:
             break
         turns += _begins_turn(at, root)
-        at = root.get(at.parent) if at.parent else None
+        at = root.get(at.parent or "")
     return path
 
 

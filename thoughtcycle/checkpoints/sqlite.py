@@ -250,12 +250,12 @@ class SqliteSaver(AsyncSqliteSaver):
         if strategy not in ("keep_latest", "delete", "delete_all"):
             raise ValueError(f"strategy must be 'keep_latest', 'delete' or 'delete_all', not {strategy!r}")
         for thread in map(str, thread_ids):
-            if strategy != "keep_latest":
+            if strategy == "keep_latest":
+                await self.setup()
+                async with self._transaction():
+                    await self._delete(thread, superseded(await self._rows(thread)))
+            else:
                 await self.adelete_thread(thread)
-                continue
-            await self.setup()
-            async with self._transaction():
-                await self._delete(thread, superseded(await self._rows(thread)))
 
     async def aredact(self, thread_id: str, mask: Mask) -> int:
         """Takes the words of `mask` out of a thread's checkpoints and writes; how many of them had any.

@@ -35,9 +35,7 @@ _SQLITE: dict[int, Failure] = {
 _SYSTEM: dict[int, Failure] = {
     errno.ENOSPC: StorageFull,
     errno.EDQUOT: StorageFull,
-    errno.EACCES: _READONLY,
-    errno.EPERM: _READONLY,
-    errno.EROFS: _READONLY,
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _READONLY),
 }
 
 _MONGO: dict[int, Failure] = {

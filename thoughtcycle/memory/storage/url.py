@@ -10,10 +10,10 @@ from thoughtcycle.errors import InputRefused
 
 MONGO_DATABASE = "thoughtcycle"
 """The database of a MongoDB URL whose path names none."""
-_ANSWER_SECONDS = 5.0
-"""How long to wait for a MongoDB server to be found, where the URL sets no time-out of its own."""
-_SILENCE_SECONDS = 30.0
-"""How long a MongoDB server that was reached may stay silent, where the URL sets no time-out of its own."""
+_MONGO_TIME_OUTS = {
+    "serverSelectionTimeoutMS": 5_000,  # until a server is found
+    "socketTimeoutMS": 30_000,  # while a server that was reached is silent
+}
 _USER_INFO = re.compile(r"(?<=://)[^/?#]*@")
 
 
@@ -52,9 +52,5 @@ def parse_url(url: str) -> DatabaseUrl:
 
 
 def mongo_time_outs(url: str) -> dict[str, Any]:
-    """Options of a MongoDB client, in milliseconds; those that the URL itself sets are left out."""
-    ours = {
-        "serverSelectionTimeoutMS": int(_ANSWER_SECONDS * 1000),
-        "socketTimeoutMS": int(_SILENCE_SECONDS * 1000),
-    }
-    return {name: value for name, value in ours.items() if name.lower() not in url.lower()}
+    """Options of a MongoDB client, in milliseconds, without those that the URL itself sets."""
+    return {name: value for name, value in _MONGO_TIME_OUTS.items() if name.lower() not in url.lower()}

@@ -30,12 +30,11 @@ class MongoChannels(Channels, Repository):
         self, db: Database, identity: str, now: datetime, until: datetime
     ) -> tuple[int, datetime]:
         await db.link_tries.delete_many({"until": {"$lte": now.timestamp()}})
-        key, found = {"_id": identity}, None
+        key, after, found = {"_id": identity}, ReturnDocument.AFTER, None
         while found is None:  # anew where another process has just cleared it
             await insert_new(db.link_tries, [{**key, "count": 0, "until": until.timestamp()}])
-            found = await db.link_tries.find_one_and_update(
-                key, {"$inc": {"count": 1}}, return_document=ReturnDocument.AFTER
-            )
+            more = {"$inc": {"count": 1}}
+            found = await db.link_tries.find_one_and_update(key, more, return_document=after)
         return int(found["count"]), datetime.fromtimestamp(found["until"], now.tzinfo)
 
     @writing

@@ -74,17 +74,11 @@ class MongoDatabase:
         return self._turns.setdefault((collection, owner), asyncio.Lock())
 
     async def begin_epoch(self, user: str, at: datetime) -> None:
-        """To be called where something of the user's begins.
-
-        Raises NotAllowed('user_forgotten') where the user was forgotten at `at` or later.
-        """
+        """Begins to write for the user; NotAllowed('user_forgotten') if forgotten at `at` or later."""
         self.epochs.begin(user, (await forgotten(self.db, user)).epoch_after(at))
 
     async def check_epoch(self, user: str) -> int:
-        """The user's epoch; to be called in a write that may belong to a time before the user was forgotten.
-
-        Raises NotAllowed('user_forgotten') then.
-        """
+        """The epoch; NotAllowed('user_forgotten') if a write may have begun before the user was forgotten."""
         epoch = (await forgotten(self.db, user)).epoch
         self.epochs.check(user, epoch)
         return epoch

@@ -39,8 +39,6 @@ from thoughtcycle.memory.storage.serialization import (
 
 R = TypeVar("R")
 
-_SHOWN: Document = dict.fromkeys(ITEM_FIELDS, 1)
-
 
 class MongoMemories(Memories, Repository):
     @writing
@@ -119,8 +117,7 @@ class MongoMemories(Memories, Repository):
 
     @reading
     async def vectors(self, db: Database, space: str, memories: Collection[str]) -> list[Vector]:
-        query = {"memoriesId": space}
-        found = find_in(db.vectors, query, "nosqlId", memories)
+        found = find_in(db.vectors, {"memoriesId": space}, "nosqlId", memories)
         return [vector_record(document) async for document in found]
 
     @reading
@@ -157,7 +154,7 @@ class MongoMemories(Memories, Repository):
         if number == after:
             return Feed(number, (), ())
         if 0 < after <= await base(db, MEMORIES.collection, space):
-            return Feed(0, (), ())  # what the index knows is forgotten
+            return Feed(0, (), ())  # all that the index holds is forgotten
         if after == 0:
             found = await _stored(db, space, (*SEARCHED, "hidden"))
         else:
@@ -205,11 +202,11 @@ class MongoMemories(Memories, Repository):
         if keys:  # ids come from an index, which has recovered the last commit
             await MEMORIES.recover(db, space)
         query = {"memoriesId": space, "status": "active"}
-        wanted = (("_id", ids), ("activeKey", keys))
+        wanted, shown = (("_id", ids), ("activeKey", keys)), dict.fromkeys(ITEM_FIELDS, 1)
         return [
             item_of(plain_fields(document))
             for field, values in wanted
-            async for document in find_in(db.memories, query, field, values, _SHOWN)
+            async for document in find_in(db.memories, query, field, values, shown)
         ]
 
 

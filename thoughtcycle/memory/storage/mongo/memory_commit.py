@@ -1,4 +1,4 @@
-"""Changes of memories on MongoDB as whole commits: what is checked, promised and carried out."""
+"""Changes of memories on MongoDB as whole commits: check, redo log, and its idempotent steps."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -21,7 +21,7 @@ PROVISIONAL = "provisional"
 
 
 async def commit(db: Database, space: str, writes: Sequence[Write], place: str) -> list[MemoryRecord]:
-    """As `Memories.commit`: all or nothing, except that what exceeds 8 MB is several commits."""
+    """As `Memories.commit`: all or nothing, except that more than 8 MB are several commits."""
     stored: list[MemoryRecord] = []
     for some in _batches(space, writes):
 
@@ -40,7 +40,7 @@ async def commit(db: Database, space: str, writes: Sequence[Write], place: str) 
 
 
 def _batches(space: str, writes: Sequence[Write]) -> Iterator[list[Write]]:
-    """As few groups as fit into a log each; raises what an impossible write raises before any is stored."""
+    """As few groups as fit into a log each; raises for an invalid write before anything is stored."""
     batches: list[list[Write]] = [[]]
     size = 0
     for write in writes:
@@ -83,7 +83,10 @@ def _entry(write: Write, record: MemoryRecord) -> Document:
 
 async def _check(db: Database, space: str, writes: Sequence[Write]) -> None:
     """Raises Conflict when a document is not at the revision expected, or a key is another memory's."""
-    entries = [(memory_key(write), write.record.id, write.before) for write in writes]
+    entries = [
+        (write.record.key if write.record.status == "active" else None, write.record.id, write.before)
+        for write in writes
+    ]
     shown = {"memoriesId": 1, "revision": 1}
     revisions = {
         found["_id"]: (found["memoriesId"], found["revision"])
@@ -103,11 +106,6 @@ async def _check(db: Database, space: str, writes: Sequence[Write]) -> None:
             raise Conflict
 
 
-def memory_key(write: Write) -> str | None:
-    """The key that the memory holds after the change."""
-    return write.record.key if write.record.status == "active" else None
-
-
 async def _carry_out(db: Database, log: Log) -> None:
     """The order of TC-15: document, vectors, vector ids on the document.
 
@@ -116,7 +114,8 @@ async def _carry_out(db: Database, log: Log) -> None:
     """
     new = [entry for entry in log.entries if entry["before"] is None]
     changed = [entry for entry in log.entries if entry["before"] is not None]
-    await insert_new(db.memories, [_provisional(entry["document"]) for entry in new])
+    provisional: Document = {"vectorIds": [], "activeKey": None, "status": PROVISIONAL}
+    await insert_new(db.memories, [{**entry["document"], **provisional} for entry in new])
     await insert_new(db.vectors, list(_vectors(new)))
     await _put_newer(db.vectors, _vectors(changed))
     await db.memories.bulk_write([_final(entry) for entry in log.entries])
@@ -133,10 +132,6 @@ async def _carry_out(db: Database, log: Log) -> None:
 
 def _vectors(entries: Iterable[Document]) -> Iterator[Document]:
     return (vector for entry in entries for vector in entry["vectors"] or ())
-
-
-def _provisional(document: Document) -> Document:
-    return {**document, "vectorIds": [], "activeKey": None, "status": PROVISIONAL}
 
 
 def _final(entry: Document) -> UpdateOne:
@@ -168,9 +163,9 @@ async def _put_newer(vectors: AsyncCollection[Document], documents: Iterable[Doc
 
 
 async def _take_back(db: Database, log: Log) -> None:
-    """Deletes vectors of this commit that no document lists any more: a later commit had removed them.
+    """Deletes vectors of this commit that no document lists any more, since a later commit removed them.
 
-    Of an owner who was forgotten meanwhile it deletes all that came back.
+    Deletes everything that came back where the owner was forgotten meanwhile.
     """
     if log.last <= (end := await base(db, MEMORIES.collection, log.owner)):
         await sweep_memories(db, log.owner, end)

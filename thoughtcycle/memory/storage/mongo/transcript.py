@@ -163,7 +163,7 @@ class MongoTranscript(Transcript, Repository):
         if number == after:
             return CycleFeed(number, (), {}, ())
         if 0 < after <= await base(db, TRANSCRIPTS.collection, user):
-            return CycleFeed(0, (), {}, ())  # what the index knows is forgotten
+            return CycleFeed(0, (), {}, ())  # all that the index holds is forgotten
         query = {"user_id": user, "number": {"$gt": after}}
         found = await db.cycles.find(query).sort("number", 1).to_list()
         chats = [cycle["chat_id"] for cycle in found]

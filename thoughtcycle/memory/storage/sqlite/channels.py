@@ -13,9 +13,8 @@ class SqliteChannels(Channels, Repository):
     def put_code(self, db: Connection, user: str, digest: str, *, now: datetime, until: datetime) -> None:
         self._database.check_epoch(db, user)
         db.execute("DELETE FROM link_codes WHERE user = ? OR until <= ?", (user, now.timestamp()))
-        db.execute(
-            "INSERT INTO link_codes (digest, user, until) VALUES (?, ?, ?)", (digest, user, until.timestamp())
-        )
+        row = (digest, user, until.timestamp())
+        db.execute("INSERT INTO link_codes (digest, user, until) VALUES (?, ?, ?)", row)
 
     @writing
     def take_code(self, db: Connection, digest: str, now: datetime) -> str | None:
@@ -28,14 +27,10 @@ class SqliteChannels(Channels, Repository):
         self, db: Connection, identity: str, now: datetime, until: datetime
     ) -> tuple[int, datetime]:
         db.execute("DELETE FROM link_tries WHERE until <= ?", (now.timestamp(),))
-        db.execute(
-            "INSERT INTO link_tries (identity, count, until) VALUES (?, 1, ?) "
-            "ON CONFLICT (identity) DO UPDATE SET count = count + 1",
-            (identity, until.timestamp()),
-        )
-        count, ends = db.execute(
-            "SELECT count, until FROM link_tries WHERE identity = ?", (identity,)
-        ).fetchone()
+        insert = "INSERT INTO link_tries (identity, count, until) VALUES (?, 1, ?)"
+        more = "ON CONFLICT (identity) DO UPDATE SET count = count + 1"
+        db.execute(f"{insert} {more}", (identity, until.timestamp()))
+        ((count, ends),) = db.execute("SELECT count, until FROM link_tries WHERE identity = ?", (identity,))
         return int(count), datetime.fromtimestamp(ends, now.tzinfo)
 
     @writing
@@ -45,9 +40,9 @@ class SqliteChannels(Channels, Repository):
     @writing
     def put_link(self, db: Connection, link: ChannelLink) -> None:
         self._database.check_epoch(db, link.user)
+        row = (link.channel, link.sender, link.user, link.at.isoformat())
         db.execute(
-            "INSERT OR REPLACE INTO channel_links (channel, sender, user, at) VALUES (?, ?, ?, ?)",
-            (link.channel, link.sender, link.user, link.at.isoformat()),
+            "INSERT OR REPLACE INTO channel_links (channel, sender, user, at) VALUES (?, ?, ?, ?)", row
         )
 
     @reading

@@ -35,10 +35,8 @@ class SqliteChats(Chats, Repository):
     def conversations(
         self, db: Connection, user: str, *, after: str | None, limit: int
     ) -> list[Conversation]:
-        rows = db.execute(
-            f"{_CHAT} WHERE user = ? AND id > ? ORDER BY id LIMIT ?", (user, after or "", limit)
-        )
-        return [_conversation(*row) for row in rows]
+        query = f"{_CHAT} WHERE user = ? AND id > ? ORDER BY id LIMIT ?"
+        return [_conversation(*row) for row in db.execute(query, (user, after or "", limit))]
 
     @reading
     def conversation(self, db: Connection, user: str, chat: str) -> Conversation | None:
@@ -47,10 +45,8 @@ class SqliteChats(Chats, Repository):
 
     @writing
     def rename(self, db: Connection, user: str, chat: str, title: str | None) -> bool:
-        changed = db.execute(
-            "UPDATE conversations SET title = ? WHERE id = ? AND user = ?", (title, chat, user)
-        )
-        return bool(changed.rowcount)
+        query = "UPDATE conversations SET title = ? WHERE id = ? AND user = ?"
+        return bool(db.execute(query, (title, chat, user)).rowcount)
 
     @writing
     def adopt(self, db: Connection, chat: Conversation) -> None:

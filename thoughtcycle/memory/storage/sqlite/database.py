@@ -21,12 +21,15 @@ from thoughtcycle.memory.storage.sqlite_file import SqliteConnection, make_priva
 BUSY_SECONDS = 5.0
 """How long a transaction waits for another process to finish its own."""
 
-_CACHE_KB = 32_000
-"""Pages that stay in memory: ids are random, so every save touches pages all over the file."""
 _CHUNK = 500
 """Values of one IN list."""
-_CHECKPOINT_PAGES = 4_000
-"""Pages of 4 KB in the WAL before they are moved into the file: pages written again meanwhile move once."""
+_SETTINGS = {
+    "synchronous": "NORMAL",
+    "foreign_keys": "ON",
+    "cache_size": -32_000,  # KB: ids are random, so every save touches pages all over the file
+    "wal_autocheckpoint": 4_000,  # pages of 4 KB: one that is written again meanwhile moves once
+    "secure_delete": "ON",  # erased text must not stay readable in the file
+}
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -138,17 +141,11 @@ class SqliteDatabase:
         return await asyncio.get_running_loop().run_in_executor(self._executor, translating)
 
     def begin_epoch(self, db: sqlite3.Connection, user: str, at: datetime) -> None:
-        """To be called in a write with which something of the user's begins.
-
-        Raises NotAllowed('user_forgotten') where the user was forgotten at `at` or later.
-        """
+        """Begins to write for the user; NotAllowed('user_forgotten') if forgotten at `at` or later."""
         self.epochs.begin(user, forgotten(db, user).epoch_after(at))
 
     def check_epoch(self, db: sqlite3.Connection, user: str) -> None:
-        """To be called in a write that may belong to a time before the user was forgotten.
-
-        Raises NotAllowed('user_forgotten') then.
-        """
+        """NotAllowed('user_forgotten') where a write may have begun before the user was forgotten."""
         self.epochs.check(user, forgotten(db, user).epoch)
 
     def _transaction(self, mode: str, work: Callable[[], T]) -> T:
@@ -196,18 +193,12 @@ def connect(path: Path, busy_seconds: float) -> SqliteConnection:
     """An open connection with the tables in place."""
     with translated(str(path)):
         make_private(path)
-        connection = sqlite3.connect(
-            path, timeout=busy_seconds, isolation_level=None, factory=SqliteConnection
-        )
+        connection = SqliteConnection(path, timeout=busy_seconds, isolation_level=None)
         try:
             check_version(connection, str(path))
             use_wal(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-            # What was erased must not stay readable in the file.
-            connection.execute("PRAGMA secure_delete = ON")
+            for setting, value in _SETTINGS.items():
+                connection.execute(f"PRAGMA {setting} = {value}")
             migrate(connection, str(path))
         except BaseException:
             connection.close()

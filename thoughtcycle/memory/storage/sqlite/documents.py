@@ -15,12 +15,11 @@ from thoughtcycle.memory.storage.base.documents import (
     as_document,
     stored_time,
 )
-from thoughtcycle.memory.storage.sqlite.database import Repository, reading, writing
+from thoughtcycle.memory.storage.sqlite.database import Repository, marks, reading, writing
 
 _FIELDS = "number, user, kind, id, revision, updated, document"
 _NAMED = "user = ? AND kind = ? AND id = ?"  # row values use no index
 _CHUNK = 200
-_OWNED = "EXISTS (SELECT 1 FROM conversations WHERE id = ? AND user = ?)"
 
 
 class SqliteDocuments(Documents, Repository):
@@ -90,11 +89,9 @@ class SqliteDocuments(Documents, Repository):
     def page(
         self, db: Connection, user: str, kind: DocumentKind, *, limit: int, offset: int
     ) -> list[StoredDocument]:
-        query = (
-            f"SELECT {_FIELDS} FROM documents WHERE user = ? AND kind = ? AND document IS NOT NULL "
-            "ORDER BY updated DESC, id DESC LIMIT ? OFFSET ?"
-        )
-        return [_document(db, row, None) for row in db.execute(query, (user, kind, limit, offset))]
+        query = f"SELECT {_FIELDS} FROM documents WHERE user = ? AND kind = ? AND document IS NOT NULL"
+        page = f"{query} ORDER BY updated DESC, id DESC LIMIT ? OFFSET ?"
+        return [_document(db, row, None) for row in db.execute(page, (user, kind, limit, offset))]
 
     @reading
     def settings(self, db: Connection, user: str) -> Mapping[str, Any] | None:
@@ -114,16 +111,11 @@ class SqliteDocuments(Documents, Repository):
 def _put(db: Connection, user: str, name: DocumentName, document: str, before: int, at: datetime) -> bool:
     values = (before + 1, stored_time(at), document, user, *name)
     if before:
-        query = (
-            f"UPDATE documents SET revision = ?, updated = ?, document = ? WHERE {_NAMED} AND revision = ?"
-        )
-        return bool(db.execute(query, (*values, before)).rowcount)
+        query = f"UPDATE documents SET revision = ?, updated = ?, document = ? WHERE {_NAMED}"
+        return bool(db.execute(f"{query} AND revision = ?", (*values, before)).rowcount)
     _clear_place(db, user, name)
-    query = (
-        "INSERT OR IGNORE INTO documents (revision, updated, document, user, kind, id) "
-        "VALUES (?, ?, ?, ?, ?, ?)"
-    )
-    return bool(db.execute(query, values).rowcount)
+    query = "INSERT OR IGNORE INTO documents (revision, updated, document, user, kind, id)"
+    return bool(db.execute(f"{query} VALUES (?, ?, ?, ?, ?, ?)", values).rowcount)
 
 
 def _put_part(db: Connection, number: int, part: str, entries: Sequence[str]) -> None:
@@ -144,10 +136,9 @@ def _clear_place(db: Connection, user: str, name: DocumentName) -> None:
     """Deletes documents of others that were moved by hand to a chat of the user."""
     kind, id = name
     if kind == "conversation":
-        db.execute(
-            f"DELETE FROM documents WHERE kind = ? AND id = ? AND user <> ? AND {_OWNED}",
-            (*name, user, id, user),
-        )
+        owned = "EXISTS (SELECT 1 FROM conversations WHERE id = ? AND user = ?)"
+        moved = f"DELETE FROM documents WHERE kind = ? AND id = ? AND user <> ? AND {owned}"
+        db.execute(moved, (*name, user, id, user))
 
 
 def _settings(db: Connection, user: str) -> dict[str, Any] | None:
@@ -160,11 +151,10 @@ def _document(
 ) -> StoredDocument:
     """The document of a row, with its entries of these parts."""
     number, user, kind, id, *stored = row
-    some = "" if parts is None else f" AND part IN ({', '.join('?' * len(parts))})"
-    query = (
-        f"SELECT part, document FROM conversation_entries WHERE conversation = ?{some} ORDER BY part, place"
-    )
+    some = "" if parts is None else f"AND part IN ({marks(parts)})"
+    query = f"SELECT part, document FROM conversation_entries WHERE conversation = ? {some}"
     entries: dict[str, list[Any]] = {}
-    for part, text in db.execute(query, (number, *(parts or ()))) if kind == "conversation" else ():
-        entries.setdefault(part, []).append(text)
+    if kind == "conversation":
+        for part, text in db.execute(f"{query} ORDER BY part, place", (number, *(parts or ()))):
+            entries.setdefault(part, []).append(text)
     return as_document(user, (kind, id), stored, entries, parts is not None)

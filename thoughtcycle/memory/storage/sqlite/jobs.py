@@ -13,13 +13,11 @@ class SqliteJobs(Jobs, Repository):
     @writing
     def put(self, db: Connection, job: Job) -> bool:
         self._database.check_epoch(db, job.user)
-        return bool(
-            db.execute(
-                "INSERT OR IGNORE INTO jobs (id, user, kind, state, due, free, revision, document) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (job.id, job.user, job.kind, *_fields(job)),
-            ).rowcount
+        query = (
+            "INSERT OR IGNORE INTO jobs (id, user, kind, state, due, free, revision, document) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         )
+        return bool(db.execute(query, (job.id, job.user, job.kind, *_fields(job))).rowcount)
 
     @reading
     def get(self, db: Connection, user: str, id: str) -> Job | None:
@@ -66,10 +64,9 @@ class SqliteJobs(Jobs, Repository):
     @reading
     def pending_cycles(self, db: Connection, user: str | None, *, limit: int) -> list[Cycle]:
         own, values = ("", ()) if user is None else ("AND user = ?", (user,))
-        query = (
-            f"SELECT document FROM cycles WHERE pending IS NOT NULL {own} ORDER BY pending, number LIMIT ?"
-        )
-        return [Cycle.model_validate_json(row[0]) for row in db.execute(query, (*values, limit))]
+        query = f"SELECT document FROM cycles WHERE pending IS NOT NULL {own} ORDER BY pending, number"
+        rows = db.execute(f"{query} LIMIT ?", (*values, limit))
+        return [Cycle.model_validate_json(text) for (text,) in rows]
 
     @reading
     def pending_users(self, db: Connection, *, limit: int) -> list[str]:

@@ -156,9 +156,9 @@ class SqliteMemories(Memories, Repository):
         if number == after:
             return Feed(number, (), ())
         if 0 < after <= forgotten(db, space).journal:
-            return Feed(0, (), ())  # what the index knows is forgotten
+            return Feed(0, (), ())  # all that the index holds is forgotten
         if after == 0:
-            texts = _stored(db, space, (*SEARCHED, "hidden"))
+            texts = _texts(db, space, "status", (*SEARCHED, "hidden"))
         else:
             query = "SELECT memory FROM journal WHERE space = ? AND number > ?"  # DISTINCT would read all
             changed = [row[0] for row in db.execute(query, (space, after))]
@@ -168,8 +168,8 @@ class SqliteMemories(Memories, Repository):
 
     @reading
     def past(self, db: Connection, space: str, at: datetime, *, model: str | None) -> Feed:
-        kept = map(parsed, _stored(db, space, (*SEARCHED, "superseded")))
-        entries, places = entries_of(document for document in kept if was_valid(document, at))
+        stored = map(parsed, _texts(db, space, "status", (*SEARCHED, "superseded")))
+        entries, places = entries_of(document for document in stored if was_valid(document, at))
         return Feed(head(db, space), entries, _blocks(db, space, places, model, everything=True))
 
     @writing
@@ -305,12 +305,6 @@ def _entry(row: Sequence[Any]) -> JournalEntry:
     fields = dict(zip(_JOURNAL_FIELDS, row, strict=True))
     at, before = datetime.fromisoformat(fields["at"]), fields["before"]
     return JournalEntry(**{**fields, "at": at, "before": None if before is None else loads(before)})
-
-
-def _stored(db: Connection, space: str, statuses: Sequence[Status]) -> Iterator[str]:
-    """The documents of these statuses as they are."""
-    query = "SELECT document FROM memories WHERE space = ? AND status"
-    return (row[0] for row in where_in(db, query, statuses, space))
 
 
 def _blocks(

@@ -112,7 +112,7 @@ class SqliteTranscript(Transcript, Repository):
         """Numbers are taken and written in one transaction."""
         number = last(db, user)
         if 0 < after <= forgotten(db, user).cycles:
-            return CycleFeed(0, (), {}, ())  # what the index knows is forgotten
+            return CycleFeed(0, (), {}, ())  # all that the index holds is forgotten
         query = "SELECT document FROM cycles WHERE user = ? AND number > ? ORDER BY number"
         cycles = tuple(Cycle.model_validate_json(row[0]) for row in db.execute(query, (user, after)))
         chats = dict.fromkeys(cycle.chat for cycle in cycles)

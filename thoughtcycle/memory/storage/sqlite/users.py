@@ -77,7 +77,7 @@ class SqliteUsers(Users, Repository):
     @reading
     def pulse(self, db: Connection, user: str) -> Pulse:
         query = "SELECT number, at, memory FROM journal WHERE space = ? ORDER BY number DESC LIMIT 1"
-        rows = db.execute(query, (user,)).fetchall()
+        rows = db.execute(query, (user,))
         last = tuple((number, datetime.fromisoformat(at), memory) for number, at, memory in rows)
         return Pulse(last, forgotten(db, user).at)
 

@@ -1,4 +1,4 @@
-"""Tells on the event loop's own thread whether anything of a user's was written to a SQLite file."""
+"""Shows on the event loop's own thread whether anything of a user's was written to a SQLite file."""
 
 import sqlite3
 from datetime import datetime
@@ -17,10 +17,8 @@ FROM (SELECT 1)
     LEFT JOIN forgotten AS gone ON gone.user = ?1
     LEFT JOIN (SELECT number, at, memory FROM journal WHERE space = ?3 ORDER BY number DESC LIMIT 1) AS row
 """
-
-
 MOST = 10_000
-"""Users whose glimpses are kept while nobody writes."""
+"""Users whose glimpses are cached while nobody writes."""
 
 
 class Watch:
@@ -35,27 +33,25 @@ class Watch:
             self._db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
             self._read("")  # SQLite learns the tables' definitions
         self._version: int | None = None
-        self._known: dict[str, Glimpse] = {}
-        """Since anybody last wrote, for whomever."""
+        self._glimpses: dict[str, Glimpse] = {}
+        """Those since the last write of anybody."""
 
     def glimpse(self, user: str) -> Glimpse | None:
-        """See `Storage.glimpse`; None as well for what a read would refuse.
-
-        Where calls of SQLite on the event loop are forbidden (`langgraph dev` wraps them all for that), only
-        the database's thread can tell.
+        """As `Storage.glimpse`; None too where a read would fail, or where `langgraph dev` wraps SQLite's
+        calls to forbid them on the event loop.
         """
         if not isinstance(sqlite3.Connection.execute, MethodDescriptorType):
             return None
         try:
             ((version,),) = self._db.execute("PRAGMA data_version")  # changes with other connections' commits
-            if version != self._version or len(self._known) >= MOST:
+            if version != self._version or len(self._glimpses) >= MOST:
                 self._version = version
-                self._known.clear()
-            if user not in self._known:
-                self._known[user] = self._read(user)
+                self._glimpses.clear()
+            if user not in self._glimpses:
+                self._glimpses[user] = self._read(user)
         except (sqlite3.Error, UnicodeEncodeError):
             return None
-        return self._known[user]
+        return self._glimpses[user]
 
     def close(self) -> None:
         """Closes the connection."""
