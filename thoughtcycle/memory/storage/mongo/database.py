@@ -105,20 +105,18 @@ class Repository:
 def reading(work: Callable[Concatenate[R, Database, P], Coroutine[Any, Any, T]]) -> "Method[R, P, T]":
     """Makes a method of a function of the database, which only reads."""
 
-    return cast("Method[R, P, T]", _method(work, MongoDatabase.read))
+    @wraps(work)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.read(work(self, self._database.db, *args, **kwargs))
+
+    return cast("Method[R, P, T]", method)
 
 
 def writing(work: Callable[Concatenate[R, Database, P], Coroutine[Any, Any, T]]) -> "Method[R, P, T]":
     """As `reading`, of a function that writes: what was begun is brought to its end."""
 
-    return cast("Method[R, P, T]", _method(work, MongoDatabase.write))
-
-
-def _method(
-    work: Callable[..., Coroutine[Any, Any, T]], run: Callable[..., Coroutine[Any, Any, T]]
-) -> Callable[..., Any]:
     @wraps(work)
-    async def method(self: Repository, /, *args: Any, **kwargs: Any) -> T:
-        return await run(self._database, work(self, self._database.db, *args, **kwargs))
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.write(work(self, self._database.db, *args, **kwargs))
 
-    return method
+    return cast("Method[R, P, T]", method)

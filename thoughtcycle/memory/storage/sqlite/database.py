@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext
 from datetime import datetime
@@ -172,21 +172,21 @@ class Repository:
 def reading(work: Callable[Concatenate[R, sqlite3.Connection, P], T]) -> "Method[R, P, T]":
     """Makes a method of a function of the connection, which only reads; it runs on the database's thread."""
 
-    return cast("Method[R, P, T]", _method(work, SqliteDatabase.read))
+    @wraps(work)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.read(MethodType(work, self), *args, **kwargs)
+
+    return cast("Method[R, P, T]", method)
 
 
 def writing(work: Callable[Concatenate[R, sqlite3.Connection, P], T]) -> "Method[R, P, T]":
     """As `reading`, of a function that writes: all that it does is one transaction."""
 
-    return cast("Method[R, P, T]", _method(work, SqliteDatabase.write))
-
-
-def _method(work: Callable[..., T], run: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Any]:
     @wraps(work)
-    async def method(self: Repository, /, *args: Any, **kwargs: Any) -> T:
-        return await run(self._database, MethodType(work, self), *args, **kwargs)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.write(MethodType(work, self), *args, **kwargs)
 
-    return method
+    return cast("Method[R, P, T]", method)
 
 
 def connect(path: Path, busy_seconds: float) -> SqliteConnection:
