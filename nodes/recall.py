@@ -10,8 +10,7 @@ from thoughtcycle.budget import clip_middle
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import message_contexts, situation_contexts
-from thoughtcycle.memory.briefing import Material, Plan, beside, gathered, made, on_branch
-from thoughtcycle.memory.briefing import without as left_out
+from thoughtcycle.memory.briefing import Material, Plan, build_brief, read_material
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, Utterance
 from thoughtcycle.memory.search import WAIT_SECONDS
@@ -52,7 +51,7 @@ async def _recalled(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     )
     known = {id: memory for id, memory in recalled.items() if id not in changed}
     reread = [record for record in changed.values() if record is not None]
-    briefing = _briefing(turn, beside(material, cycles))
+    briefing = _briefing(turn, material.with_recent(cycles))
     records = [hit.shown for hit in material.found.hits if hit.record.id in briefing["shown"]]
     if not turn.context.incognito:
         turn.memory.recall.accessed(turn.user, [record.id for record in records])
@@ -76,7 +75,7 @@ async def _gather(turn: Turn, cycle: Cycle | None) -> Material:
     material, abandoned = await asyncio.gather(
         gathering, turn.memory.left_behind(turn.user, turn.chat, cycle)
     )
-    return on_branch(material, abandoned)
+    return material.without_cycles(abandoned)
 
 
 async def gather_material(
@@ -85,7 +84,7 @@ async def gather_material(
     """The material of the briefing for a message; by words alone without the embedding model."""
     query, calls_for = query_of(message, language), situation_contexts(message, language)
     gather = partial(
-        gathered, memory, user, chat, query, plan, now=now, calls_for=calls_for, unsaid=asks_not_to_keep
+        read_material, memory, user, chat, query, plan, now=now, calls_for=calls_for, unsaid=asks_not_to_keep
     )
     try:
         return await gather()
@@ -114,7 +113,7 @@ def plan_of(limits: Limits, *, smart: bool | None) -> Plan:
 def _briefing(turn: Turn, material: Material) -> Briefing:
     """The briefing within its budget, its account, and the files of this turn's message."""
     plan = plan_of(turn.services.limits, smart=turn.context.smart_context)
-    done = made(material, plan, turn.language)
+    done = build_brief(material, plan, turn.language)
     sections = [
         BriefSection(section=one.name, shown=[*one.shown], left_out=one.left_out, tokens=one.tokens)
         for one in done.sections
@@ -156,4 +155,5 @@ async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
     material, (cycles, window) = await asyncio.gather(
         _gather(turn, cycle), _recent(turn, turn.state.get("parent"))
     )
-    return {"briefing": _briefing(turn, left_out(beside(material, cycles), without)), "window": window}
+    material = material.with_recent(cycles).without_memories(without)
+    return {"briefing": _briefing(turn, material), "window": window}

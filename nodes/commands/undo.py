@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 
 from thoughtcycle.memory.model import Cycle, Recalled, Step
 from thoughtcycle.memory.redaction import ERASING
-from thoughtcycle.memory.unlearning import unlearn
 from thoughtcycle.memory.versioning import UNDOABLE
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.actions.memory_delete import ids_of
@@ -47,7 +46,8 @@ async def unsay(turn: Turn) -> StateUpdate:
     ids: list[str] = []
     if before is not None:
         neutral = turn.texts("formation/judge")["unsaid"]
-        hidden = await unlearn(turn.memory, turn.user, before, neutral, asked=cycle.id if cycle else None)
+        asked = cycle.id if cycle else None
+        hidden = await turn.memory.unlearning.unlearn(turn.user, before, neutral, asked=asked)
         ids = [record.id for record in hidden]
     section = "unsaid.done" if before is not None else "unsaid.nothing"
     reply = await speak(turn.texts("cycle")[section], chat_history=False)

@@ -2,7 +2,6 @@
 
 import asyncio
 
-from thoughtcycle.memory.unlearning import unlearn
 from thoughtcycle.nodes.formation.run import FormationRun, digest_of, exchange_of
 from thoughtcycle.nodes.formation.state import FormationUpdate
 
@@ -20,7 +19,8 @@ async def filter_exchange(forming: FormationRun) -> FormationUpdate:
         wanted = next((cycle.id for cycle in await memory.conversations.pending_cycles(user, limit=1)), "")
     cycle = await memory.transcript.cycle(user, wanted) if wanted else None
     if cycle is not None and cycle.formation == "none" and cycle.judgement and cycle.judgement.unsaid:
-        await unlearn(memory, user, cycle, cycle.judgement.summary)  # what a run beside it still made of it
+        # A concurrent run may have learned from it.
+        await memory.unlearning.unlearn(user, cycle, cycle.judgement.summary)
     if cycle is None or cycle.formation != "pending":
         return {**NOTHING, "cycle_id": wanted}
     if (await memory.settings(user)).paused:

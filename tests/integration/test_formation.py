@@ -16,7 +16,6 @@ from thoughtcycle.memory.conversation.loading import HOT
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle
 from thoughtcycle.memory.model.conversation import ConversationMemory
-from thoughtcycle.memory.unlearning import unlearn
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.services import Services
@@ -259,7 +258,7 @@ async def test_behind_a_known_chat_only_its_end_is_read(
     known = await memory.conversation_memory("ana", "c")
     assert (whole, known.total_cycles, len(known.old_memory)) == ([], 9, 7)
     assert parts == {*HOT}, "what grows with the chat is left as it is"
-    await unlearn(memory, "ana", (await memory.transcript.cycles("ana", [first[1].id]))[0], "nada")
+    await memory.unlearning.unlearn("ana", (await memory.transcript.cycles("ana", [first[1].id]))[0], "nada")
     whole.clear()
     await tell(memory, "prefiro chá", "prefiro café", since=9)
     await form(memory)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.memories import record
 from thoughtcycle.budget import CHARACTERS_PER_TOKEN
-from thoughtcycle.memory.briefing.builder import RECIPES, briefed
+from thoughtcycle.memory.briefing.builder import RECIPES, Plan, build_brief
 from thoughtcycle.memory.briefing.sections import Material
 from thoughtcycle.memory.model import Cycle, CycleMessage, MemoryHit, MessageHit
 from thoughtcycle.memory.model.conversation import ConversationMemory, OldCycle, Period, Profile, ProfileEntry
@@ -79,8 +79,8 @@ def material(*hits: MemoryHit, **fields: Any) -> Material:
     return Material(**{"query": "jantar", "chat": "c", "now": NOW, "found": found, **fields})
 
 
-def brief(it: Material, tokens: int = 1_000, **options: Any) -> Any:
-    return briefed(it, tokens=tokens, **{"language": "pt", **options})
+def brief(it: Material, tokens: int = 1_000, language: Any = "pt", **options: Any) -> Any:
+    return build_brief(it, Plan(tokens, **options), language)
 
 
 FULL = material(
@@ -405,7 +405,7 @@ materials = st.builds(
 @settings(deadline=None, max_examples=150)
 @given(materials, st.integers(1, 600), st.sampled_from(RECIPES), st.sampled_from(LANGUAGES))
 def test_the_budget_is_never_exceeded(it: Material, tokens: int, recipe: Any, language: Any) -> None:
-    made = briefed(it, tokens=tokens, language=language, recipe=recipe)
+    made = brief(it, tokens, language, recipe=recipe)
     assert made.tokens <= tokens
     assert len(made.text) + len(made.session) <= tokens * CHARACTERS_PER_TOKEN
     for line in "\n".join([made.text, made.session]).split("\n"):

@@ -21,7 +21,7 @@ from thoughtcycle.evals.locomo import (
 from thoughtcycle.evals.retrieval import halves
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import situation_contexts
-from thoughtcycle.memory.briefing import Brief, Material, Plan, gathered, made
+from thoughtcycle.memory.briefing import Brief, Material, Plan, build_brief, read_material
 from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.model import MemoryRecord, Step
 from thoughtcycle.memory.text import terms
@@ -175,7 +175,7 @@ async def _asked(
         )
         for budget in budgets:
             plan = Plan(tokens=budget, smart=True)
-            material = await gathered(
+            material = await read_material(
                 it.memory,
                 talk.name,
                 NEW_CHAT,
@@ -186,7 +186,7 @@ async def _asked(
                 calls_for=situation_contexts(question, "en"),
                 unsaid=asks_not_to_keep,
             )
-            brief = made(material, plan, "en")
+            brief = build_brief(material, plan, "en")
             seen = seen_with(view, brief, material)
             present = evidence_in(brief, material, wanted, it.fed)
             costs.append(

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from thoughtcycle.errors import InputRefused, StorageFailed
 from thoughtcycle.integrations.caller import Setup
 from thoughtcycle.integrations.cycles import open_cycle
-from thoughtcycle.memory.briefing import beside, made
+from thoughtcycle.memory.briefing import build_brief
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, CycleMessage, UserSettings, utc_now
 from thoughtcycle.mind.prompting import data_block
@@ -102,7 +102,8 @@ async def _build_briefing(memory: Memory, turn: AgentTurn, *, counted: bool) -> 
     plan = plan_of(turn.setup.limits, smart=turn.context.smart_context)
     now = utc_now().astimezone(ZoneInfo(zone))
     found = await gather_material(memory, turn.user, turn.chat, turn.text, plan, now=now, language=language)
-    brief = made(beside(found, await _visible_cycles(memory, turn)), plan, language)
+    recent = await _visible_cycles(memory, turn)
+    brief = build_brief(found.with_recent(recent), plan, language)
     if counted:
         memory.recall.accessed(
             turn.user, [hit.record.id for hit in found.found.hits if hit.record.id in brief.shown]

@@ -10,7 +10,7 @@ from thoughtcycle.memory.channels import Channels
 from thoughtcycle.memory.chats import Chats
 from thoughtcycle.memory.conversation import Conversations
 from thoughtcycle.memory.core import Core
-from thoughtcycle.memory.erasure import DocumentErasure, Erasure, UserErasure
+from thoughtcycle.memory.erasure import DocumentErasure, Erasure, Unlearning, UserErasure
 from thoughtcycle.memory.files import Files
 from thoughtcycle.memory.index import BUDGET, Embedder
 from thoughtcycle.memory.items import Items
@@ -54,6 +54,7 @@ class Memory:
         documents = DocumentErasure(core, conversations)
         self.erasure = erasure = Erasure(core, documents)
         self.user_erasure = UserErasure(core)
+        self.unlearning = Unlearning(conversations, records, transcript)
         self.chat_service = chats = Chats(core, conversations, transcript, documents, erasure)
         self.files = files = Files(core, records)
         self.items = Items(core, search, erasure)

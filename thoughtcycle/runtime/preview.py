@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import situation_contexts
-from thoughtcycle.memory.briefing import Brief, Plan, Recipe, beside, gathered, made
+from thoughtcycle.memory.briefing import Brief, Plan, Recipe, build_brief, read_material
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import new_id, utc_now
 from thoughtcycle.nodes.base.locale import choose_language, choose_time_zone
@@ -51,7 +51,7 @@ async def preview(memory: Memory, user: str, wanted: Wanted, settings: Settings)
     language = choose_language(wanted.language, stored, message, settings.language or "pt")
     zone = choose_time_zone(wanted.time_zone, stored, settings.time_zone)
     recent = await memory.conversation(user, chat, limit=settings.limits.window_cycles) if chat else []
-    material = await gathered(
+    material = await read_material(
         memory,
         user,
         chat or new_id(),
@@ -61,4 +61,4 @@ async def preview(memory: Memory, user: str, wanted: Wanted, settings: Settings)
         calls_for=situation_contexts(message, language),
         unsaid=asks_not_to_keep,
     )
-    return made(beside(material, recent), plan, language)
+    return build_brief(material.with_recent(recent), plan, language)

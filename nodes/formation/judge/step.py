@@ -3,7 +3,6 @@
 from thoughtcycle.memory.model import Cycle, Judgement
 from thoughtcycle.memory.rules import marks_of, reply_text
 from thoughtcycle.memory.storage import Conflict
-from thoughtcycle.memory.unlearning import out_of_conversation
 from thoughtcycle.nodes.base.turn import short_form
 from thoughtcycle.nodes.formation.judge.model_judge import KNOWN, judged
 from thoughtcycle.nodes.formation.run import FormationRun, exchange_of
@@ -19,7 +18,7 @@ async def judge(forming: FormationRun) -> FormationUpdate:
         return {}
     cycle = await forming.cycle()
     if len(cycle.variants) > 1:  # what was made of the reply before
-        await out_of_conversation(forming.memory, forming.user, cycle)
+        await forming.memory.unlearning.drop_from_conversation(forming.user, cycle)
     made = await judge_cycle(forming, cycle)
     return {"judgement": made.model_dump(mode="json")}
 

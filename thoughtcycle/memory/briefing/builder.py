@@ -1,5 +1,6 @@
-"""What of a user's memory is put before a model each turn, within a token budget, and its account (pure)."""
+"""Builds the briefing from memory, within a token budget, with an account of its sections (pure)."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -16,36 +17,51 @@ RECIPES: tuple[Recipe, ...] = get_args(Recipe)
 QUOTAS: Mapping[str, int] = {"semantic": 3, "episodic": 2, "long": 2, "medium": 3}
 """Reserved places (LM-5)."""
 OTHERS = 6
-"""The most relevant of the other chats (SM-5)."""
+"""Places for other chats (SM-5)."""
 OLD_SHARE = 0.3
-"""Of the budget, at most so much for old summaries of this chat: other chats and excerpts need room too."""
+"""Share of the budget for old summaries of this chat, at most: other chats and excerpts need room too."""
 MEMORY = ("semantic", "episodic", "long", "medium", "facts", "others")
 SESSION = ("here", "old", "working")
-"""Sections of the two texts, in the order in which they are read (LM-5, HM-11)."""
+"""Sections of the two texts, in their order (LM-5, HM-11)."""
 _BY_RANK = ("semantic", "long", "facts", "working")
-"""Sections whose best stands first; in the others the oldest does."""
+"""Sections with the best item first; the others have the oldest first."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The kind of briefing wanted."""
+
+    tokens: int = 1_000
+    recipe: Recipe = "layered"
+    """`layered` gives each layer its places (LM-5), `compact` shows a few facts (HM-9)."""
+    facts: int = 5
+    """Of the compact recipe; 0: nothing from memory."""
+    smart: bool | None = None
+    """Show other chats; None: as the user has set it, off by default (SM-6)."""
+    patience: float | None = None
+    """See `PassiveRecall.recollect`."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """What became of one section."""
+    """The account of one section."""
 
     name: str
     shown: tuple[tuple[str, float, Origin], ...]
     """Id, score and source of each item."""
     left_out: int
-    """Candidates for which there was no place or no room."""
+    """Candidates without a place or room."""
     tokens: int
 
 
 @dataclass(frozen=True)
 class Brief:
-    """The memory of a turn as text, and its account."""
+    """The memory of a turn as two texts, and their account."""
 
     text: str
     """Long-term memory."""
     session: str
-    """What belongs to this conversation: it stands with the current context (HM-11)."""
+    """Memory of this chat, for the current context (HM-11)."""
     sections: tuple[Section, ...]
 
     @property
@@ -64,73 +80,72 @@ class Brief:
         return sum(section.left_out for section in self.sections)
 
 
-def briefed(
-    it: Material, *, tokens: int, language: Language, recipe: Recipe = "layered", facts: int = 5
-) -> Brief:
-    """The briefing within `tokens`, by recipe: `layered` (LM-5) or `compact` (HM-9, so many `facts`).
+def build_brief(it: Material, plan: Plan, language: Language) -> Brief:
+    """The briefing of this material within the token budget of `plan`.
 
-    Places come first, in the order of the sections; then old summaries, then excerpts in the room that is
-    left.
+    Sections with places come first, in their order; then old summaries, then excerpts in the remaining room.
     """
     frame = texts(language, "briefing")
-    desk = _Desk(it.window, tokens, language)
-    if recipe == "compact":
-        desk.fill("facts", sections.facts(it, frame), facts)
-        desk.fill("working", sections.working(it, frame, language))
-        return desk.brief()
+    draft = _Draft(it.window, plan.tokens, language)
+    if plan.recipe == "compact":
+        draft.fill("facts", sections.facts(it, frame), plan.facts)
+        draft.fill("working", sections.working(it, frame, language))
+        return draft.brief()
     for name, items in sections.layers(it, frame).items():
-        desk.fill(name, items, QUOTAS[name])
-    desk.fill("medium", sections.medium(it), QUOTAS["medium"])
-    desk.fill("working", sections.working(it, frame, language))
+        draft.fill(name, items, QUOTAS[name])
+    draft.fill("medium", sections.medium(it), QUOTAS["medium"])
+    draft.fill("working", sections.working(it, frame, language))
     if it.smart:
-        desk.fill("others", sections.others(it, frame), OTHERS)
-    desk.fill("old", sections.old(it), share=OLD_SHARE)
+        draft.fill("others", sections.others(it, frame), OTHERS)
+    draft.fill("old", sections.old(it), share=OLD_SHARE)
     for here, item in sections.excerpts(it, frame):
-        desk.fill("here" if here else "others", [item])
-    return desk.brief()
+        draft.fill("here" if here else "others", [item])
+    return draft.brief()
 
 
-class _Desk:
-    """A briefing in the making: what is shown so far, what room is left."""
+class _Draft:
+    """A briefing in the making: the items shown so far and the remaining room."""
 
     def __init__(self, window: Iterable[str], tokens: int, language: Language) -> None:
         self._language: Language = language
         self._frame = texts(language, "briefing")
         # Two texts, each rounded up.
         self._size = self._room = tokens * CHARACTERS_PER_TOKEN - 2 * (CHARACTERS_PER_TOKEN - 1)
-        self._told, self._ids = Deduplicator(), set(window)
+        self._texts, self._ids = Deduplicator(), set(window)
         self._shown: dict[str, list[Item]] = {}
-        self._left: dict[str, int] = {}
+        self._left_out: Counter[str] = Counter()
 
     def fill(
         self, name: str, items: Iterable[Item], places: int | None = None, *, share: float = 1.0
     ) -> None:
-        """Shows items, best first, while there are places and room, each thing once.
+        """Shows items, best first, while there are places and room, each fact once.
 
-        A former version takes no place. `share`: of the whole budget, what the section may use; then nothing
-        is shown behind what did not fit.
+        A former version takes no place. `share`: of the whole budget, for this section; then nothing is shown
+        behind an item that did not fit.
         """
         least, used = self._room - self._size * share, 0
         for item in items:
-            if self._known(item):
+            if self._is_shown(item):
                 continue
             if (places is not None and used >= places) or not self._show(name, item, least):
-                self._left[name] = self._left.get(name, 0) + 1
+                self._left_out[name] += 1
                 least = least if share == 1.0 else self._size
                 continue
             used += 1
-            if item.former is not None and not self._known(item.former):
+            if item.former is not None and not self._is_shown(item.former):
                 self._show(name, item.former, least)
 
     def brief(self) -> Brief:
-        """The two texts, and what became of each section."""
-        told = {name: self._text(name) for name in (*MEMORY, *SESSION)}
-        accounts = [self._account(name, text) for name, text in told.items() if text or name in self._left]
-        memory, session = ("\n\n".join(filter(None, map(told.get, part))) for part in (MEMORY, SESSION))
+        """The two texts, and the account of each section."""
+        written = {name: self._text(name) for name in (*MEMORY, *SESSION)}
+        accounts = [
+            self._account(name, text) for name, text in written.items() if text or self._left_out[name]
+        ]
+        memory, session = ("\n\n".join(filter(None, map(written.get, part))) for part in (MEMORY, SESSION))
         return Brief(memory, session, tuple(accounts))
 
-    def _known(self, item: Item) -> bool:
-        return item.id in self._ids or self._told.has(item.essence)
+    def _is_shown(self, item: Item) -> bool:
+        return item.id in self._ids or self._texts.has(item.essence)
 
     def _show(self, name: str, item: Item, least: float) -> bool:
         """Shows an item if the room allows; it is charged as a line of its own, with the heading if first."""
@@ -140,16 +155,14 @@ class _Desk:
             return False
         self._room -= cost
         self._ids.add(item.id)
-        self._told.add(item.essence)
+        self._texts.add(item.essence)
         self._shown[name] = [*shown, item]
         return True
 
     def _account(self, name: str, text: str) -> Section:
         items = self._shown.get(name, ())
-        shown: tuple[tuple[str, float, Origin], ...] = tuple(
-            (item.id, round(item.score, 3), item.origin) for item in items
-        )
-        return Section(name, shown, self._left.get(name, 0), estimate_tokens(text))
+        shown = tuple((item.id, round(item.score, 3), item.origin) for item in items)
+        return Section(name, shown, self._left_out[name], estimate_tokens(text))
 
     def _text(self, name: str) -> str:
         shown = self._shown.get(name, [])
@@ -160,6 +173,6 @@ class _Desk:
 
 
 def _in_time(items: Sequence[Item]) -> list[Item]:
-    """What has no date first, in its order; the rest, the oldest first."""
+    """Items without a date first, in their order; then the others, the oldest first."""
     dated = [(item.at, place) for place, item in enumerate(items) if item.at is not None]
     return [*(item for item in items if item.at is None), *(items[place] for _, place in sorted(dated))]

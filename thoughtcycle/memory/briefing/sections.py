@@ -1,4 +1,4 @@
-"""What each section of a briefing would tell, best first (pure)."""
+"""The items of each section of a briefing, best first (pure)."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,7 @@ from datetime import datetime
 from thoughtcycle.memory.briefing import lines
 from thoughtcycle.memory.briefing.lines import Item
 from thoughtcycle.memory.index import layer_score
-from thoughtcycle.memory.model import ConversationMemory, Layer, MemoryHit, MessageHit, Mood, Profile
+from thoughtcycle.memory.model import ConversationMemory, Cycle, Layer, MemoryHit, MessageHit, Mood, Profile
 from thoughtcycle.memory.search import Recollection
 from thoughtcycle.memory.text import terms, word_overlap
 from thoughtcycle.prompts.loader import Language, Texts
@@ -17,14 +17,14 @@ IMPORTANT = 10
 WORKING = 320
 """Characters of the working summary: 80 tokens (HM-2)."""
 WORDS, SAYING = 2, 1_000
-"""Words that an excerpt says at least, courtesies aside, in so many characters."""
+"""Words, courtesies aside, that the first `SAYING` characters of an excerpt have at least."""
 MEDIUM_PRIORITY, PROFILE_PRIORITY = 7.0, 6.0
 """As LM-6 has them."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """All that a briefing may show; whoever gathered it has masked it."""
+    """All that a briefing may show, masked already."""
 
     query: str
     chat: str
@@ -36,11 +36,33 @@ class Material:
     moods: Sequence[tuple[datetime, Mood]] = ()
     """Of the recent window."""
     window: Collection[str] = ()
-    """Cycles that are shown as recent history: they are not shown again."""
+    """Cycles shown as recent history, which are not shown again."""
     smart: bool = False
     """Whether other chats are shown (SM-6)."""
     paused: bool = False
     """Whether nothing is learned at the moment (BY-10)."""
+
+    def with_recent(self, recent: Sequence[Cycle]) -> "Material":
+        """The material of a turn whose recent history shows these cycles."""
+        moods = [
+            (cycle.message.at, cycle.judgement.mood)
+            for cycle in recent
+            if cycle.judgement is not None and cycle.judgement.mood is not None
+        ]
+        return replace(self, window=frozenset(cycle.id for cycle in recent), moods=moods)
+
+    def without_cycles(self, ids: Collection[str]) -> "Material":
+        """The material without messages of these cycles, nor a memory of the chat that rests on them."""
+        if not ids:
+            return self
+        messages = [hit for hit in self.found.messages if hit.cycle not in ids]
+        return replace(self, found=replace(self.found, messages=messages), conversation=None)
+
+    def without_memories(self, ids: Collection[str]) -> "Material":
+        """The material without these memories."""
+        hits = [hit for hit in self.found.hits if hit.record.id not in ids]
+        former = {id: record for id, record in self.found.former.items() if id not in ids}
+        return replace(self, found=replace(self.found, hits=hits, former=former))
 
 
 def facts(it: Material, frame: Texts) -> list[Item]:

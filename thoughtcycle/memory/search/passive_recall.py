@@ -10,7 +10,7 @@ import numpy as np
 
 from thoughtcycle.errors import ThoughtcycleError
 from thoughtcycle.memory.core import Core, owned
-from thoughtcycle.memory.index import FLOOR, MemoryQuery
+from thoughtcycle.memory.index import MemoryQuery
 from thoughtcycle.memory.model import Cycle, MemoryHit, MemoryRecord, MessageHit
 from thoughtcycle.memory.search.service import FACTS, Part, Search, plain_query
 
@@ -61,7 +61,6 @@ class PassiveRecall:
         messages: int = 0,
         others: Callable[[], Awaitable[int]] | None = None,
         vector: np.ndarray | None = None,
-        floor: float = FLOOR,
         patience: float | None = None,
         unsaid: Callable[[str], bool] = lambda text: False,
     ) -> Recollection:
@@ -69,9 +68,9 @@ class PassiveRecall:
 
         At most so many `memories`, and `messages` of this chat and of the last chats beside it; `others` is
         awaited for the number of those chats while the rest is read. Nothing counts as accessed (see
-        `accessed`). `vector` as in `search`, `floor` for messages only. `patience`: seconds to wait for an
-        index of messages that this process has not built yet; it is built all the same, and None waits for
-        it. `unsaid`: whether a message without a judgement yet asks not to be remembered.
+        `accessed`). `vector` as in `search`. `patience`: seconds to wait for an index of messages that this
+        process has not built yet; it is built all the same, and None waits for it. `unsaid`: whether a
+        message without a judgement yet asks not to be remembered.
         Raises ModelFailed when embeddings fail.
         """
         query = plain_query(query)
@@ -81,7 +80,7 @@ class PassiveRecall:
         wanted = MemoryQuery(query, direction, limit=memories)
         hits, said = await asyncio.gather(
             self._search.memories(user, wanted, FACTS),
-            self._messages(user, wanted, chat, messages, others, floor, patience),
+            self._messages(user, wanted, chat, messages, others, patience),
         )
         changed = [hit.record.id for hit in hits if hit.record.valid_from > hit.record.created]
         cycles, former, counts = await asyncio.gather(
@@ -115,7 +114,6 @@ class PassiveRecall:
         chat: str,
         limit: int,
         others: Callable[[], Awaitable[int]] | None,
-        floor: float,
         patience: float | None,
     ) -> list[MessageHit]:
         if not limit or not await self._ready(user, patience):
@@ -123,7 +121,7 @@ class PassiveRecall:
         async with self._indexes.index(user) as index:
             most = await others() if others is not None else 0
             chats = [chat, *(index.latest_chats(most, without=chat) if most else ())]
-            search = partial(index.search, query.text, query.vector, limit=limit, floor=floor, chats=chats)
+            search = partial(index.search, query.text, query.vector, limit=limit, chats=chats)
             return search() if index.size <= _FEW else await asyncio.to_thread(search)
 
     async def _ready(self, user: str, patience: float | None) -> bool:

@@ -9,10 +9,10 @@ from fastapi import Depends, Form, Query
 from fastapi.responses import HTMLResponse
 
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.memory.browsing import Shelf, browse
 from thoughtcycle.memory.index import Filters
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import LISTED, Kind, Layer, MemoryHit, MemoryRecord, Status, utc_now
+from thoughtcycle.memory.records import RecordPage, browse
 from thoughtcycle.memory.redaction import listed
 from thoughtcycle.memory.search import Part
 from thoughtcycle.memory.text import without_secrets
@@ -108,19 +108,19 @@ async def _list(reader: Page, memory: Memory, asked: ListQuery, after: int) -> d
     }
 
 
-async def _found(reader: Page, memory: Memory, asked: ListQuery, after: int) -> Shelf:
+async def _found(reader: Page, memory: Memory, asked: ListQuery, after: int) -> RecordPage:
     user, filters, at = reader.user, asked.filters, asked.at
     if not asked.query:
         return await browse(
-            memory, user, filters=filters, statuses=(asked.status,), at=at, after=after, limit=PAGE
+            memory.records, user, filters=filters, statuses=(asked.status,), at=at, after=after, limit=PAGE
         )
     if asked.status not in _SEARCHED:
-        return Shelf((), None)
+        return RecordPage((), None)
     parts = (_SEARCHED[asked.status],)
     hits = await memory.search(
         user, asked.query, limit=FOUND, at=at, include=parts, counted=False, **asdict(filters)
     )
-    return Shelf(tuple(hit.record for hit in hits if isinstance(hit, MemoryHit)), None)
+    return RecordPage(tuple(hit.record for hit in hits if isinstance(hit, MemoryHit)), None)
 
 
 def rows(records: "tuple[MemoryRecord, ...]") -> list[Row]:
