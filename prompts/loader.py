@@ -76,3 +76,9 @@ def texts(language: Language, name: str, package: str = "thoughtcycle.prompts") 
 def word_lists(language: Language, name: str, package: str = "thoughtcycle.prompts") -> Mapping[str, Any]:
     """The data of `<package>/<language>/<name>.toml`: word lists and patterns of the rules."""
     return tomllib.loads(_path(package, language, name, ".toml").read_text(encoding="utf-8"))
+
+
+@cache
+def joined_pattern(name: str, entry: str) -> re.Pattern[str]:
+    """The pattern `entry` of a word list, of all languages in one."""
+    return re.compile("|".join(f"(?:{word_lists(language, name)[entry]})" for language in LANGUAGES))

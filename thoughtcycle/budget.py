@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import accumulate
 
 from thoughtcycle.prompts.loader import Language, texts
 
@@ -75,13 +76,13 @@ def _is_word(part: str) -> bool:
 
 
 def first_words(text: str, words: int) -> str:
-    """The first `words` words of a text on one line, with an ellipsis where it was longer."""
-    if count_words(text) <= words:
-        return " ".join(text.split())
-    chosen: list[str] = []
-    for part in text.split():
-        words -= _is_word(part)
-        if words < 0:
-            break
-        chosen.append(part)
-    return " ".join(chosen).rstrip(",;:.") + ELLIPSIS
+    """The beginning of a text with `words` words (`count_words`), with an ellipsis where it was longer."""
+    parts = text.split()
+    counts = accumulate(map(_is_word, parts))
+    return first_parts(text, sum(count <= words for count in counts))
+
+
+def first_parts(text: str, count: int) -> str:
+    """The first `count` parts between blanks of a text, with an ellipsis where it was longer."""
+    parts = text.split()
+    return " ".join(parts) if len(parts) <= count else " ".join(parts[:count]).rstrip(",;:.") + ELLIPSIS

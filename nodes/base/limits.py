@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from thoughtcycle.memory.files import FileLimits
-from thoughtcycle.memory.rules import Volume
+from thoughtcycle.memory.rules import WordBudget
 
 
 class Limits(BaseModel):
@@ -96,9 +96,9 @@ class Limits(BaseModel):
         )
 
     @property
-    def volume(self) -> Volume:
+    def word_budget(self) -> WordBudget:
         """The limits of a conversation's memory."""
-        return Volume(
+        return WordBudget(
             words=self.memory_words,
             start=self.compress_at,
             target=min(self.compress_to, self.compress_at),

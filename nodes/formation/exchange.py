@@ -7,7 +7,7 @@ from functools import cached_property
 from thoughtcycle.language.facts import critical_in
 from thoughtcycle.language.intents import disclosure
 from thoughtcycle.memory.model import CriticalDatum
-from thoughtcycle.memory.rules import Verdict, of_exchange, of_message, of_reply
+from thoughtcycle.memory.rules import Verdict, filter_exchange, filter_message, filter_reply
 from thoughtcycle.memory.text import masked
 from thoughtcycle.prompts.loader import Language
 
@@ -41,9 +41,9 @@ class Exchange:
     def verdict(self) -> Verdict:
         """Whether the exchange is worth judging; whatever holds critical data is."""
         told = disclosure(self.message, self.language, self.at)
-        message = of_message(
+        message = filter_message(
             self.message,
             personal=told.personal or bool(self.critical),
             unsaid=told.unsaid or told.forgets,
         )
-        return of_exchange(message, of_reply(self.reply))
+        return filter_exchange(message, filter_reply(self.reply))

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thoughtcycle.memory.model import ConversationMemory, Cycle
-from thoughtcycle.memory.rules import WINDOW, aged, compression_due, missing, since_head, working_due
+from thoughtcycle.memory.rules import (
+    WINDOW_CYCLES,
+    branch_end,
+    compression_due,
+    follow_branch,
+    missing_cycles,
+    working_due,
+)
 from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.formation.judge import judge_cycle
@@ -33,7 +40,7 @@ class LiveConversation:
     @property
     def recent(self) -> list[Cycle]:
         """The window."""
-        window = self.live[-WINDOW:]
+        window = self.live[-WINDOW_CYCLES:]
         return sorted((one for one in self.cycles if one.id in window), key=lambda one: window.index(one.id))
 
 
@@ -53,8 +60,8 @@ async def roll_window(forming: FormationRun) -> FormationUpdate:
             await reconcile_facts(forming, one, await judge_cycle(forming, one))
         talk = await read_live_conversation(forming)
     now = forming.services.clock()
-    volume = forming.services.limits.volume
-    after = aged(talk.memory, talk.live, talk.cycles, now, before=talk.before, volume=volume)
+    budget = forming.services.limits.word_budget
+    after = follow_branch(talk.memory, talk.live, talk.cycles, now, before=talk.before, budget=budget)
     if after != talk.memory:
         after = await forming.memory.conversations.keep_conversation_memory(after)
     return {"due": due_step(after, forming.services.limits)}
@@ -64,7 +71,7 @@ def due_step(memory: ConversationMemory, limits: Limits) -> Due:
     """The step that the memory of the chat needs after it aged."""
     if working_due(memory, limits.working_every):
         return "summarise"
-    return "compress" if compression_due(memory, limits.volume) else "embed"
+    return "compress" if compression_due(memory, limits.word_budget) else "embed"
 
 
 async def read_live_conversation(forming: FormationRun) -> LiveConversation:
@@ -78,15 +85,15 @@ async def read_live_conversation(forming: FormationRun) -> LiveConversation:
         forming.memory.transcript.is_live(user, chat, own),
     )
     path = await forming.memory.conversation(user, chat, limit=NEAR, tip=own) if live else []
-    if (end := since_head(memory, path[::-1])) is not None:
+    if (end := branch_end(memory, path[::-1])) is not None:
         ids, before = end
         return LiveConversation(
-            memory, ids, await _given(forming, missing(memory, ids, before=before), path), before
+            memory, ids, await _given(forming, missing_cycles(memory, ids, before=before), path), before
         )
     if memory.partial:  # what belongs to a branch only the whole tells
         memory = await forming.memory.conversation_memory(user, chat)
     branch = live_until(memory, await forming.memory.transcript.branch(user, chat), own)
-    return LiveConversation(memory, branch, await _given(forming, missing(memory, branch), path))
+    return LiveConversation(memory, branch, await _given(forming, missing_cycles(memory, branch), path))
 
 
 async def whole_memory(forming: FormationRun, known: ConversationMemory) -> ConversationMemory:

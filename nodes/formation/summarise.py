@@ -1,6 +1,6 @@
 """Makes the working summary of the chat anew, every few exchanges (HM-2)."""
 
-from thoughtcycle.memory.rules import counted, with_working, working_due
+from thoughtcycle.memory.rules import with_word_counts, with_working, working_due
 from thoughtcycle.nodes.formation.roll_window import read_live_conversation
 from thoughtcycle.nodes.formation.run import FormationRun
 from thoughtcycle.nodes.formation.state import FormationUpdate
@@ -23,6 +23,6 @@ async def summarise(forming: FormationRun) -> FormationUpdate:
     working = await working_summary(
         forming.mind, known.working, told, language=forming.language, now=cycle.message.at
     )
-    after = counted(with_working(known, working, now), talk.recent)
+    after = with_word_counts(with_working(known, working, now), talk.recent)
     await forming.memory.conversations.keep_conversation_memory(after)
     return {}

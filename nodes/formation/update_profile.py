@@ -2,7 +2,7 @@
 
 from thoughtcycle.memory.maintenance import cycles_of
 from thoughtcycle.memory.model import Cycle, Profile
-from thoughtcycle.memory.rules import felt, observed, preferences_in, recurring
+from thoughtcycle.memory.rules import preferences_in, recurring_mood, with_mood, with_observation
 from thoughtcycle.nodes.formation.run import FormationRun
 from thoughtcycle.nodes.formation.state import FormationUpdate
 
@@ -15,7 +15,7 @@ async def update_profile(forming: FormationRun) -> FormationUpdate:
     cycle = await forming.cycle()
     profile = await _profile_with(forming, cycle)
     mood = forming.judgement.mood
-    if mood is not None and (draft := recurring(profile, mood, cycle.id, forming.language)) is not None:
+    if mood is not None and (draft := recurring_mood(profile, mood, cycle.id, forming.language)) is not None:
         said = draft.model_copy(update={"said": cycle.message.at})
         await forming.memory.save(forming.user, [said])
     if cycle.id in cycles_of(profile):
@@ -28,7 +28,7 @@ async def _profile_with(forming: FormationRun, cycle: Cycle) -> Profile:
     known = await forming.memory.profile(forming.user)
     changed = known
     for preference in preferences_in(cycle.message.text):
-        changed = observed(changed, preference, cycle.id, cycle.message.at)
+        changed = with_observation(changed, preference, cycle.id, cycle.message.at)
     if forming.judgement.mood is not None:
-        changed = felt(changed, forming.judgement.mood, cycle.id, cycle.message.at)
+        changed = with_mood(changed, forming.judgement.mood, cycle.id, cycle.message.at)
     return known if changed == known else await forming.memory.conversations.keep_profile(changed)

@@ -1,7 +1,7 @@
 """Decay: what has faded, expired or lies unused is archived; priorities follow use (HM-7, LM-11, LM-12)."""
 
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.rules import past_its_time, priority_by_use
+from thoughtcycle.memory.rules import archive_reason, priority_by_use
 from thoughtcycle.nodes.garden.run import GardenRun, Log, garden_update
 from thoughtcycle.nodes.garden.state import GardenUpdate
 
@@ -21,7 +21,7 @@ async def _tend(garden: GardenRun, page: list[MemoryRecord], aside: Log, moved: 
     priorities: dict[str, float] = {}
     for record in page:
         access = used.get(record.id)
-        if why := past_its_time(record, access, now):
+        if why := archive_reason(record, access, now):
             aside.add(record, why)
             gone.append(record.id)
         elif (priority := priority_by_use(record, access, now)) is not None:
@@ -33,5 +33,5 @@ async def _tend(garden: GardenRun, page: list[MemoryRecord], aside: Log, moved: 
         await memory.upkeep.prioritise(user, priorities, seen=page)
     if gone:
         await memory.upkeep.archive_all(
-            user, gone, lambda record: past_its_time(record, used.get(record.id), now) is not None, seen=page
+            user, gone, lambda record: archive_reason(record, used.get(record.id), now) is not None, seen=page
         )

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from thoughtcycle.language.facts import Claim, reconcile
 from thoughtcycle.language.parse import detect_language
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.rules import Sketches
+from thoughtcycle.memory.rules import DuplicateFinder
 from thoughtcycle.nodes.garden.run import GardenRun, Log, garden_update
 from thoughtcycle.nodes.garden.state import GardenUpdate
 from thoughtcycle.prompts.loader import Language
@@ -24,7 +24,7 @@ Pair: TypeAlias = tuple[MemoryRecord, MemoryRecord]
 
 async def merge(garden: GardenRun) -> GardenUpdate:
     """Finds pairs by rare words that they share, and decides by rules, never by similarity alone."""
-    sketches = Sketches()
+    sketches = DuplicateFinder()
     async for page in garden.memory.upkeep.pages(garden.user):
         await asyncio.to_thread(sketches.add, page)
     log = Log("merge")

@@ -17,13 +17,13 @@ from thoughtcycle.memory.conversation.loading import dumped
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Preserved
 from thoughtcycle.memory.model.conversation import ConversationMemory
-from thoughtcycle.memory.rules.rendering import as_object, as_text
-from thoughtcycle.memory.rules.word_budget import Volume, reply_text
+from thoughtcycle.memory.rules.rendering import render_object, render_text
+from thoughtcycle.memory.rules.word_budget import WordBudget, reply_text
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.prompts.loader import Language
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
-VOLUME = Volume()
+VOLUME = WordBudget()
 GOAL = {"pt": "Quero economizar R$ 5.000 até junho", "en": "I want to save $5,000 by June"}
 SAID = {
     "pt": (
@@ -118,7 +118,7 @@ async def test_a_chat_begins_grows_and_is_known_again(
             revision = known.revision
             recent = await product.memory.conversation("ana", "t", limit=2)
             seen = [*seen, (text, reply_text(recent[-1]))]
-            told = as_object(known, recent, VOLUME)
+            told = render_object(known, recent, VOLUME)
             pairs = [(one["user_message"], one["ai_response"]) for one in told["recent_memory"]]
             assert pairs == seen[-2:], "the last two, byte for byte"
             assert len(known.old_memory) == max(number - 2, 0)
@@ -162,7 +162,7 @@ async def test_summaries_keep_numbers_dates_and_what_is_critical(
         assert {"32500", "2026-12-10"} <= set(kinds["important_decisions"].values)
         assert "400" in kinds["configured_limits"].values
         recent = await product.memory.conversation("ana", "t", limit=2)
-        text = as_text(known, recent, VOLUME, language)
+        text = render_text(known, recent, VOLUME, language)
         assert all(datum.text in text for datum in known.critical_data)
         assert f"{recent[-1].message.text}" in text
 
@@ -225,7 +225,7 @@ async def test_what_is_critical_outlives_compression_after_compression(
             known = await product.memory.conversation_memory("ana", "t")
             assert day < 40
         assert known.critical_data == critical
-        told = as_text(known, (), VOLUME, language)
+        told = render_text(known, (), VOLUME, language)
         assert GOAL[language] in told
         kept = [one.preserved_data for one in (*known.ledger, *known.old_memory)]
         numbers = {one.normalised for data in kept for one in data.numerical_values}

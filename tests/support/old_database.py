@@ -30,7 +30,7 @@ from thoughtcycle.memory.erasure.service import GRACE
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.job import new_job
 from thoughtcycle.memory.model.records import MemoryDraft, Source
-from thoughtcycle.memory.rules.rendering import as_object
+from thoughtcycle.memory.rules.rendering import render_object
 from thoughtcycle.memory.storage.sqlite import schema as sqlite_schema
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.limits import Limits
@@ -193,7 +193,7 @@ async def told_of(memory: Memory, user: str) -> dict[str, Any]:
             chat: plain(await memory.conversation_memory(user, chat)) for chat in chats
         },
         "conversations": {
-            chat: as_object(one.memory, one.recent, LIMITS.volume) for chat, one in kept.items()
+            chat: render_object(one.memory, one.recent, LIMITS.word_budget) for chat, one in kept.items()
         },
         "for a reply": [one.summary for one in sheets.conversation.old_memory + sheets.conversation.periods],
         "profile": plain(await memory.profile(user)),

@@ -38,7 +38,7 @@ def listen(numbers: range) -> None:
             understand(text, language=language, now=NOW)
             critical_in(text, language=language, now=NOW, cycle="c")
             parse_statement(text, language)
-            funnel.of_message(text)
+            funnel.filter_message(text)
             terms(text)
             LexicalEmbeddings().embed_query(text)
 

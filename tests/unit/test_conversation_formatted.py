@@ -7,9 +7,9 @@ import pytest
 from support.exchanges import at, exchange, judged
 from thoughtcycle.memory.model.conversation import ConversationMemory
 from thoughtcycle.memory.model.judgement import CriticalDatum
-from thoughtcycle.memory.rules.rendering import as_object, as_text
-from thoughtcycle.memory.rules.window import aged
-from thoughtcycle.memory.rules.word_budget import Volume
+from thoughtcycle.memory.rules.rendering import render_object, render_text
+from thoughtcycle.memory.rules.window import follow_branch
+from thoughtcycle.memory.rules.word_budget import WordBudget
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 GOAL = "Quero economizar R$ 5.000 até junho"
@@ -24,13 +24,13 @@ def memory() -> tuple[ConversationMemory, list]:  # type: ignore[type-arg]
         exchange(2, "b", "não"),
     ]
     empty = ConversationMemory(chat_id="chat", user_id="ana", created_at=at(0), updated_at=at(0))
-    return aged(empty, [cycle.id for cycle in cycles], cycles, at(5)), cycles[1:]
+    return follow_branch(empty, [cycle.id for cycle in cycles], cycles, at(5)), cycles[1:]
 
 
 @pytest.mark.spec("CM-2", "CM-3", "CM-10")
 def test_the_object_has_the_names_of_the_specification() -> None:
     whole, recent = memory()
-    found = as_object(whole, recent, Volume())
+    found = render_object(whole, recent, WordBudget())
     assert json.loads(json.dumps(found)) == found
     assert [list(one) for one in found["recent_memory"]] == [
         ["cycle_id", "timestamp", "user_message", "ai_response", "word_count"]
@@ -69,7 +69,7 @@ def test_the_object_has_the_names_of_the_specification() -> None:
 @pytest.mark.spec("CM-10")
 def test_the_text_shows_critical_data_summaries_and_recent_cycles(language: Language) -> None:
     whole, recent = memory()
-    text = as_text(whole, recent, Volume(), language)
+    text = render_text(whole, recent, WordBudget(), language)
     assert (
         text.index(f"- {GOAL} (2026-11-01)")
         < text.index("Quer guardar R$ 5.000 até junho.")
@@ -80,5 +80,5 @@ def test_the_text_shows_critical_data_summaries_and_recent_cycles(language: Lang
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_empty_memory(language: Language) -> None:
     empty = ConversationMemory(chat_id="chat", user_id="ana", created_at=at(0), updated_at=at(0))
-    assert as_text(empty, [], Volume(), language).count("\n") == 3
-    assert as_object(empty, [], Volume())["usage_percent"] == 0
+    assert render_text(empty, [], WordBudget(), language).count("\n") == 3
+    assert render_object(empty, [], WordBudget())["usage_percent"] == 0

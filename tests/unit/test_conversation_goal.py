@@ -7,10 +7,16 @@ from thoughtcycle.language.facts.critical import critical_in, preserved_in
 from thoughtcycle.language.facts.summaries import shorten
 from thoughtcycle.memory.model import Cycle
 from thoughtcycle.memory.model.conversation import ConversationMemory
-from thoughtcycle.memory.rules.compression import Shorten, finished, next_step, rolled_up, shortened
-from thoughtcycle.memory.rules.rendering import as_text
-from thoughtcycle.memory.rules.window import aged, missing
-from thoughtcycle.memory.rules.word_budget import Volume, compression_due
+from thoughtcycle.memory.rules.compression import (
+    Shorten,
+    apply_roll_up,
+    apply_shortening,
+    finish_compression,
+    next_step,
+)
+from thoughtcycle.memory.rules.rendering import render_text
+from thoughtcycle.memory.rules.window import follow_branch, missing_cycles
+from thoughtcycle.memory.rules.word_budget import WordBudget, compression_due
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.formation.summaries import roll_up, shorten_pieces
 from thoughtcycle.prompts.loader import Language
@@ -42,7 +48,7 @@ def formed(number: int, text: str, reply: str, language: Language) -> Cycle:
 @pytest.mark.parametrize("language", ["pt", "en"])
 @pytest.mark.spec("CM-3", "CM-5", "CM-6", "CM-7", "BY-11")
 async def test_the_goal_survives(language: Language) -> None:
-    volume, mind = Volume(), RuleMind()
+    volume, mind = WordBudget(), RuleMind()
     said, goal = SAID[language]
     cycles = [formed(0, said, "ok", language)]
     memory = ConversationMemory(chat_id="chat", user_id="ana", created_at=at(0), updated_at=at(0))
@@ -50,22 +56,22 @@ async def test_the_goal_survives(language: Language) -> None:
         number = len(cycles)
         cycles.append(formed(number, f"R$ {number},25 " + "palavra coisa " * 40, "texto " * 90, language))
         live = [cycle.id for cycle in cycles]
-        needed = missing(memory, live)
-        memory = aged(memory, live, [one for one in cycles if one.id in needed], at(number))
+        needed = missing_cycles(memory, live)
+        memory = follow_branch(memory, live, [one for one in cycles if one.id in needed], at(number))
         if not compression_due(memory, volume):
             continue
         while step := next_step(memory, cycles[-2:], volume):
             if isinstance(step, Shorten):
                 answers = await shorten_pieces(mind, step, language=language, now=at(number))
-                memory = shortened(memory, step, answers)
+                memory = apply_shortening(memory, step, answers)
             else:
                 answer = await roll_up(mind, step, language=language, now=at(number))
-                memory = rolled_up(memory, step, answer)
-        memory = finished(memory, cycles[-2:], volume, at(number), changed=True)
+                memory = apply_roll_up(memory, step, answer)
+        memory = finish_compression(memory, cycles[-2:], volume, at(number), changed=True)
         assert memory.total_word_count <= 1_100
     (datum,) = memory.critical_data
     assert (datum.kind, datum.text[: len(goal)]) == ("financial_goals", goal)
     assert {"5000", "2027-06"} <= set(datum.values)
-    assert f"- {goal}" in as_text(memory, cycles[-2:], volume, language)
+    assert f"- {goal}" in render_text(memory, cycles[-2:], volume, language)
     kept = [one for entry in memory.ledger for one in entry.preserved_data.numerical_values]
     assert {one.normalised for one in kept} >= {"5000"} | {f"{n}.25" for n in range(1, len(cycles) - 40)}

@@ -12,18 +12,31 @@ from thoughtcycle.memory.conversation.loading import DocumentBroken, recounted
 from thoughtcycle.memory.model import Cycle
 from thoughtcycle.memory.model.conversation import ConversationMemory, Period
 from thoughtcycle.memory.model.judgement import CriticalDatum, CriticalKind, Preserved, PreservedData
-from thoughtcycle.memory.rules.compression import RollUp, Shorten, finished, next_step, rolled_up, shortened
-from thoughtcycle.memory.rules.preserved_data import figures, guarded, merged
-from thoughtcycle.memory.rules.window import aged, missing, since_head, with_working, working_due
+from thoughtcycle.memory.rules.compression import (
+    RollUp,
+    Shorten,
+    apply_roll_up,
+    apply_shortening,
+    finish_compression,
+    next_step,
+)
+from thoughtcycle.memory.rules.preserved_data import figures, merged_critical_data, with_figures_of
+from thoughtcycle.memory.rules.window import (
+    branch_end,
+    follow_branch,
+    missing_cycles,
+    with_working,
+    working_due,
+)
 from thoughtcycle.memory.rules.word_budget import (
-    Volume,
+    WordBudget,
     compression_due,
-    counted,
     recent_words,
-    usage,
+    usage_percent,
+    with_word_counts,
 )
 
-VOLUME = Volume()
+VOLUME = WordBudget()
 
 
 def empty() -> ConversationMemory:
@@ -32,8 +45,8 @@ def empty() -> ConversationMemory:
 
 def after(memory: ConversationMemory, cycles: Sequence[Cycle]) -> ConversationMemory:
     live = [cycle.id for cycle in cycles]
-    needed = missing(memory, live)
-    return aged(memory, live, [cycle for cycle in cycles if cycle.id in needed], at(999))
+    needed = missing_cycles(memory, live)
+    return follow_branch(memory, live, [cycle for cycle in cycles if cycle.id in needed], at(999))
 
 
 def number(said: str, value: str) -> PreservedData:
@@ -76,8 +89,8 @@ def test_old_memory_has_one_entry_after_the_third_cycle() -> None:
 def test_ageing_twice_changes_nothing() -> None:
     cycles = [exchange(n, judgement=judged()) for n in range(6)]
     once = after(empty(), cycles)
-    assert aged(once, [cycle.id for cycle in cycles], cycles, at(5000)) is once
-    assert missing(once, [cycle.id for cycle in cycles]) == ("c4", "c5")
+    assert follow_branch(once, [cycle.id for cycle in cycles], cycles, at(5000)) is once
+    assert missing_cycles(once, [cycle.id for cycle in cycles]) == ("c4", "c5")
 
 
 @pytest.mark.spec("CM-3")
@@ -137,7 +150,7 @@ def test_a_period_does_not_tell_of_what_is_in_the_window_again() -> None:
 def test_words_are_those_of_recent_old_and_working_and_wrong_counts_are_put_right() -> None:
     cycles = [exchange(n, "a b c", "d e", judgement=judged("x y")) for n in range(4)]
     memory = with_working(after(empty(), cycles), "um dois três", at(9))
-    right = counted(memory, cycles[-2:])
+    right = with_word_counts(memory, cycles[-2:])
     assert right.total_word_count == 2 * 5 + 2 * 2 + 3
     spoiled = right.model_copy(
         update={
@@ -145,8 +158,8 @@ def test_words_are_those_of_recent_old_and_working_and_wrong_counts_are_put_righ
             "old_memory": tuple(e.model_copy(update={"summary_word_count": 99}) for e in right.old_memory),
         }
     )
-    assert counted(spoiled, cycles[-2:]) == right
-    assert usage(right, VOLUME) == 0.7
+    assert with_word_counts(spoiled, cycles[-2:]) == right
+    assert usage_percent(right, VOLUME) == 0.7
 
 
 @pytest.mark.spec("HM-2")
@@ -195,25 +208,25 @@ def test_the_working_summary_is_due_every_four_exchanges() -> None:
 def test_critical_data_are_merged_without_duplicates(
     first: CriticalDatum, second: CriticalDatum, entries: int
 ) -> None:
-    found = merged((first,), (second,))
+    found = merged_critical_data((first,), (second,))
     assert len(found) == entries
     assert found[0].text == first.text
-    assert merged(found, (second, first)) == found
+    assert merged_critical_data(found, (second, first)) == found
 
 
 def settle(
-    memory: ConversationMemory, recent: Sequence[Cycle], answer: str, volume: Volume = VOLUME
+    memory: ConversationMemory, recent: Sequence[Cycle], answer: str, volume: WordBudget = VOLUME
 ) -> ConversationMemory:
     """A whole compression with a mind that always answers the same."""
     steps = 0
     while step := next_step(memory, recent, volume):
         if isinstance(step, Shorten):
-            memory = shortened(memory, step, {piece.id: answer for piece in step.pieces})
+            memory = apply_shortening(memory, step, {piece.id: answer for piece in step.pieces})
         else:
-            memory = rolled_up(memory, step, answer)
+            memory = apply_roll_up(memory, step, answer)
         steps += 1
         assert steps < 1_000
-    return finished(memory, recent, volume, at(9_999), changed=steps > 0)
+    return finish_compression(memory, recent, volume, at(9_999), changed=steps > 0)
 
 
 def told(number: int) -> Cycle:
@@ -265,7 +278,7 @@ def test_nothing_preserved_is_lost_in_fifty_compressions(answer: str, wanted: in
         memory = settle(memory, cycles[-2:], answer)
         compressions += 1
         assert memory.total_word_count <= 1_100
-        assert memory.total_word_count == counted(memory, cycles[-2:]).total_word_count
+        assert memory.total_word_count == with_word_counts(memory, cycles[-2:]).total_word_count
         assert recent_words(cycles[-2:]) == before
         assert (memory.compression_count, memory.last_compression) == (compressions, at(9_999))
         _nothing_is_lost(memory, cycles)
@@ -292,18 +305,18 @@ def _nothing_is_lost(memory: ConversationMemory, cycles: Sequence[Cycle]) -> Non
 
 def gone_on(memory: ConversationMemory, cycles: Sequence[Cycle]) -> ConversationMemory:
     """`after`, from the end of the branch alone."""
-    end = since_head(memory, cycles[:-9:-1])
+    end = branch_end(memory, cycles[:-9:-1])
     assert end is not None
     live, before = end
-    wanted = missing(memory, live, before=before)
+    wanted = missing_cycles(memory, live, before=before)
     assert len(live) < 6 and before + len(live) == len(cycles)
-    return aged(memory, live, [one for one in cycles if one.id in wanted], at(999), before=before)
+    return follow_branch(memory, live, [one for one in cycles if one.id in wanted], at(999), before=before)
 
 
 @pytest.mark.spec("CM-3", "CM-6")
 @pytest.mark.parametrize("together", [1, 3])
 def test_the_end_of_a_long_chat_says_as_much_as_all_of_it(together: int) -> None:
-    cycles, small = [told(n) for n in range(3)], Volume(words=1_000)
+    cycles, small = [told(n) for n in range(3)], WordBudget(words=1_000)
     memory = after(empty(), cycles)
     for _ in range(60 // together):
         cycles += [told(len(cycles) + n) for n in range(together)]
@@ -366,8 +379,8 @@ def test_where_the_end_does_not_say_enough_the_whole_branch_is_looked_at(
 ) -> None:
     cycles = [exchange(n, judgement=judged()) for n in range(10)]
     known = after(empty(), cycles[:9])
-    assert since_head(known, cycles[:1:-1]) == (["c7", "c8", "c9"], 7)
-    found = since_head(known.model_copy(update=changes), [cycles[int(one)] for one in path])
+    assert branch_end(known, cycles[:1:-1]) == (["c7", "c8", "c9"], 7)
+    found = branch_end(known.model_copy(update=changes), [cycles[int(one)] for one in path])
     assert found is None
 
 
@@ -380,15 +393,15 @@ def test_the_oldest_are_shortened_first_and_rolled_up_after() -> None:
     assert [piece.id for piece in step.pieces][:2] == ["c0", "c1"]
     assert step.pieces[0].preserved == cycles[0].judgement.preserved  # type: ignore[union-attr]
     while isinstance(step, Shorten):
-        memory = shortened(memory, step, {})
+        memory = apply_shortening(memory, step, {})
         step = next_step(memory, cycles[-2:], VOLUME)
     assert all(one.compressed and one.summary_word_count <= 20 for one in memory.old_memory)
     assert isinstance(step, RollUp)
     assert step.pieces[0].id == "c0"
-    memory = rolled_up(memory, step, "do começo: casa")
+    memory = apply_roll_up(memory, step, "do começo: casa")
     assert memory.periods[0].summary == "do começo: casa"
     assert memory.periods[0].cycle_ids == tuple(f"c{n}" for n in range(len(step.pieces)))
-    assert rolled_up(memory, step, "again") is memory
+    assert apply_roll_up(memory, step, "again") is memory
 
 
 @pytest.mark.spec("CM-6")
@@ -397,7 +410,7 @@ def test_recent_cycles_beyond_the_target_are_reported_and_not_tried_again() -> N
     memory = after(empty(), cycles)
     assert compression_due(memory, VOLUME)
     assert next_step(memory, cycles[-2:], VOLUME) is None
-    stuck = finished(memory, cycles[-2:], VOLUME, at(9), changed=False)
+    stuck = finish_compression(memory, cycles[-2:], VOLUME, at(9), changed=False)
     assert stuck.stuck and not compression_due(stuck, VOLUME)
     assert (stuck.old_memory, stuck.compression_count) == (memory.old_memory, 0)
     assert not after(stuck, [*cycles, exchange(3)]).stuck
@@ -424,11 +437,11 @@ def test_an_answer_with_a_figure_of_its_own_is_not_taken(answer: str, kept: str)
         empty(), [exchange(0, judgement=judged("gastou R$ 5.000 na casa")), exchange(1), exchange(2)]
     )
     step = Shorten(next_pieces(memory), 20)
-    assert shortened(memory, step, {"c0": answer}).old_memory[0].summary == kept
+    assert apply_shortening(memory, step, {"c0": answer}).old_memory[0].summary == kept
 
 
 def next_pieces(memory: ConversationMemory) -> tuple:  # type: ignore[type-arg]
-    tight = Volume(words=10, target=0.1, compressed=1)
+    tight = WordBudget(words=10, target=0.1, compressed=1)
     step = next_step(memory, [], tight)
     assert isinstance(step, Shorten)
     return step.pieces
@@ -436,4 +449,4 @@ def next_pieces(memory: ConversationMemory) -> tuple:  # type: ignore[type-arg]
 
 def test_figures_that_nobody_preserved_are_kept_as_they_stand() -> None:
     assert figures("em 12/03, às 10:30, R$ 1.234,56.") == ("12/03", "10:30", "1.234,56")
-    assert guarded(number("R$ 1.234,56", "1234.56"), "1.234,56 e 7").numerical_values[1].said == "7"
+    assert with_figures_of(number("R$ 1.234,56", "1234.56"), "1.234,56 e 7").numerical_values[1].said == "7"

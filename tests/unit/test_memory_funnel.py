@@ -7,14 +7,20 @@ from typing import Literal
 import pytest
 
 from thoughtcycle.language.intents.understanding import disclosure
-from thoughtcycle.memory.rules.relevance_filter import SHORTEST, Verdict, of_exchange, of_message, of_reply
+from thoughtcycle.memory.rules.relevance_filter import (
+    SHORTEST,
+    Verdict,
+    filter_exchange,
+    filter_message,
+    filter_reply,
+)
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 
 
 def sifted(text: str, language: Literal["pt", "en"] = "pt") -> Verdict:
     told = disclosure(text, language, NOW)
-    return of_message(text, personal=told.personal, unsaid=told.unsaid or told.forgets)
+    return filter_message(text, personal=told.personal, unsaid=told.unsaid or told.forgets)
 
 
 DROPPED = [
@@ -142,14 +148,13 @@ def test_what_says_nothing_is_dropped(text: str, reason: str) -> None:
 def test_what_tells_something_passes(text: str, reason: str) -> None:
     verdict = sifted(text)
     assert verdict == Verdict(True, reason)  # type: ignore[arg-type]
-    assert verdict.forced == (reason == "value")
     assert sifted(text, "en").passed
 
 
 @pytest.mark.spec("SM-2")
 def test_ten_characters_are_enough() -> None:
-    assert of_message("x" * (SHORTEST - 1)).reason == "short"
-    assert of_message("x" * SHORTEST).passed
+    assert filter_message("x" * (SHORTEST - 1)).reason == "short"
+    assert filter_message("x" * SHORTEST).passed
 
 
 @pytest.mark.spec("SM-1", "SM-2")
@@ -166,7 +171,7 @@ def test_ten_characters_are_enough() -> None:
     ],
 )
 def test_an_exchange_passes_if_either_message_does(message: str, reply: str, expected: Verdict) -> None:
-    assert of_exchange(sifted(message), of_reply(reply)) == expected
+    assert filter_exchange(sifted(message), filter_reply(reply)) == expected
 
 
 @pytest.mark.spec("SM-2")
@@ -176,10 +181,10 @@ def test_an_exchange_passes_if_either_message_does(message: str, reply: str, exp
 def test_a_whole_book_is_read_in_no_time(unit: str) -> None:
     book = unit * (1_000_000 // len(unit))
     start = time.thread_time()
-    of_message(book)
-    of_reply(book)
+    filter_message(book)
+    filter_reply(book)
     assert time.thread_time() - start < 6
 
 
 def test_a_pasted_book_passes() -> None:
-    assert of_message("Era uma vez um rei que governava um país distante. " * 20_000).passed
+    assert filter_message("Era uma vez um rei que governava um país distante. " * 20_000).passed

@@ -10,7 +10,7 @@ from support.memories import START, record
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import Access, MemoryDraft, MemoryRecord
-from thoughtcycle.memory.rules.decay import Sketches, past_its_time, priority_by_use
+from thoughtcycle.memory.rules.decay import DuplicateFinder, archive_reason, priority_by_use
 from thoughtcycle.nodes.garden.merge import apart
 
 __all__ = ["memory"]
@@ -44,13 +44,13 @@ def kept(**fields: Any) -> MemoryRecord:
 def test_only_feelings_fade_and_only_the_unused_goes_into_the_archive(
     fields: dict[str, Any], weeks: int, why: str | None
 ) -> None:
-    assert past_its_time(kept(**fields), None, START + timedelta(weeks=weeks)) == why
+    assert archive_reason(kept(**fields), None, START + timedelta(weeks=weeks)) == why
 
 
 @pytest.mark.spec("LM-1")
 def test_what_is_found_now_and_then_is_not_unused() -> None:
     access = Access(count=3, last=START + YEAR)
-    assert past_its_time(kept(kind="obj"), access, START + YEAR + timedelta(days=30)) is None
+    assert archive_reason(kept(kind="obj"), access, START + YEAR + timedelta(days=30)) is None
 
 
 @pytest.mark.spec("LM-11")
@@ -77,7 +77,7 @@ def test_use_raises_a_priority_and_time_lowers_it(
 def test_sketches_pair_what_shares_rare_words_only() -> None:
     texts = ["odeia coentro na comida", "não gosta de coentro", "mora em Recife", "trabalha em Recife"]
     texts += [f"gosta de filme {number}" for number in range(40)]
-    found = Sketches()
+    found = DuplicateFinder()
     found.add(kept(id=str(place), content=text) for place, text in enumerate(texts))
     pairs = {tuple(sorted(map(int, pair))) for pair in found.pairs()}
     assert (0, 1) in pairs and (2, 3) in pairs

@@ -5,18 +5,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from thoughtcycle.memory.rules.layer_rules import is_event, marks_of, preferences_in, tags_of
+from thoughtcycle.memory.rules.layer_rules import is_event, layer_marks, preferences_in, tags_of
 
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 
 
 def layers(message: str, reply: str = "Certo.") -> list[str]:
-    return [mark.layer for mark in marks_of(message, reply, AT)]
+    return [mark.layer for mark in layer_marks(message, reply, AT)]
 
 
 @pytest.mark.spec("LM-6", "LM-1")
 def test_every_exchange_is_short_term_for_an_hour() -> None:
-    (mark,) = marks_of("oi", "Oi!", AT)
+    (mark,) = layer_marks("oi", "Oi!", AT)
     assert (mark.layer, mark.priority, mark.expires, mark.tags) == (
         "short",
         10,
@@ -45,7 +45,7 @@ def test_every_exchange_is_short_term_for_an_hour() -> None:
     ],
 )
 def test_medium_term(message: str, reply: str, medium: bool) -> None:
-    marks = {mark.layer: mark for mark in marks_of(message, reply, AT)}
+    marks = {mark.layer: mark for mark in layer_marks(message, reply, AT)}
     assert ("medium" in marks) == medium
     if medium:
         assert (marks["medium"].priority, marks["medium"].expires) == (7, AT + timedelta(days=14))
@@ -68,7 +68,7 @@ def test_medium_term(message: str, reply: str, medium: bool) -> None:
 )
 def test_two_different_event_words_make_an_event(message: str, reply: str, event: bool) -> None:
     assert is_event(message, reply) == event
-    marks = {mark.layer: mark for mark in marks_of(message, reply, AT)}
+    marks = {mark.layer: mark for mark in layer_marks(message, reply, AT)}
     if event:
         found = marks["episodic"]
         assert (found.priority, found.expires, found.tags[0]) == (8, None, "significant_event")
@@ -109,7 +109,7 @@ def test_two_different_event_words_make_an_event(message: str, reply: str, event
 def test_preferences(message: str, found: dict[str, str]) -> None:
     preferences = preferences_in(message)
     assert {each.key: each.value for each in preferences} == found
-    semantic = [mark for mark in marks_of(message, "Ok", AT) if mark.layer == "semantic"]
+    semantic = [mark for mark in layer_marks(message, "Ok", AT) if mark.layer == "semantic"]
     assert [mark.tags for mark in semantic] == [("preference", each.category) for each in preferences]
     assert all(mark.priority == 6 and mark.expires is None for mark in semantic)
 
@@ -137,7 +137,7 @@ def test_tags(text: str, tags: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("unit", ["a", "nao ", "prefiro ", "marcar ", "i "])
 def test_a_whole_book_is_read_in_no_time(unit: str) -> None:
     start = time.thread_time()
-    marks_of(unit * 200_000, unit * 200_000, AT)
+    layer_marks(unit * 200_000, unit * 200_000, AT)
     assert time.thread_time() - start < 9
 
 

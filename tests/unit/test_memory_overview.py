@@ -10,8 +10,8 @@ from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.chats import KeptChat
 from thoughtcycle.memory.conversation.loading import DocumentBroken
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.rules.rendering import as_object
-from thoughtcycle.memory.rules.word_budget import Volume, cycle_words
+from thoughtcycle.memory.rules.rendering import render_object
+from thoughtcycle.memory.rules.word_budget import WordBudget, cycle_words
 
 
 async def looked_at(memory: Memory) -> KeptChat:
@@ -19,7 +19,7 @@ async def looked_at(memory: Memory) -> KeptChat:
     (listed,) = await memory.kept_chats("ana")
     shown = await memory.kept_chat("ana", "chat")
     assert listed == shown
-    counts = as_object(shown.memory, shown.recent, Volume())["metadata"]
+    counts = render_object(shown.memory, shown.recent, WordBudget())["metadata"]
     assert counts["total_word_count"] == listed.memory.total_word_count
     assert counts["total_cycles"] == listed.chat.cycles == len(await memory.transcript.branch("ana", "chat"))
     return listed

@@ -8,7 +8,7 @@ from thoughtcycle.language.parse.patterns import vocabulary
 from thoughtcycle.memory.model.conversation import Profile
 from thoughtcycle.memory.model.judgement import Mood
 from thoughtcycle.memory.rules.layer_rules import Preference
-from thoughtcycle.memory.rules.profile import CYCLES, MOODS, felt, observed, recurring
+from thoughtcycle.memory.rules.profile import CYCLES, MOODS, recurring_mood, with_mood, with_observation
 from thoughtcycle.memory.text import label_of
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts, word_lists
 
@@ -19,7 +19,7 @@ def seen(*values: str) -> Profile:
     profile = Profile(user="u")
     for number, value in enumerate(values):
         at = AT + timedelta(days=number)
-        profile = observed(
+        profile = with_observation(
             profile, Preference("communication_preference", value, "communication"), f"c{number}", at
         )
     return profile
@@ -51,9 +51,9 @@ def test_confidence(values: tuple[str, ...], value: str, confidence: float, obse
 def test_a_cycle_counts_once() -> None:
     profile = seen("email", "call")
     again = Preference("communication_preference", "call", "communication")
-    assert observed(profile, again, "c1", AT) == profile
+    assert with_observation(profile, again, "c1", AT) == profile
     replaced = seen("email", "call", "call")
-    assert observed(replaced, again, "c2", AT) == replaced
+    assert with_observation(replaced, again, "c2", AT) == replaced
 
 
 @pytest.mark.spec("LM-3")
@@ -65,7 +65,7 @@ def test_confidence_never_leaves_its_range_and_the_entry_stays_small() -> None:
 
 def test_a_clock_that_jumps_back_takes_no_time_away() -> None:
     profile = seen("email")
-    later = observed(
+    later = with_observation(
         profile, Preference("communication_preference", "email", ""), "x", AT - timedelta(days=9)
     )
     assert later.entries[0].updated == AT
@@ -74,7 +74,7 @@ def test_a_clock_that_jumps_back_takes_no_time_away() -> None:
 def moody(*moods: tuple[str, str]) -> Profile:
     profile = Profile(user="u")
     for number, (name, topic) in enumerate(moods):
-        profile = felt(profile, Mood(name=name, topic=topic), f"c{number}", AT)
+        profile = with_mood(profile, Mood(name=name, topic=topic), f"c{number}", AT)
     return profile
 
 
@@ -92,7 +92,7 @@ def moody(*moods: tuple[str, str]) -> Profile:
 def test_a_mood_on_a_topic_in_three_cycles_is_a_pattern(moods: list[tuple[str, str]], found: bool) -> None:
     profile = moody(*moods)
     name, topic = moods[-1]
-    draft = recurring(profile, Mood(name=name, topic=topic), "c9", "pt")
+    draft = recurring_mood(profile, Mood(name=name, topic=topic), "c9", "pt")
     assert (draft is not None) == found
     if draft:
         assert (draft.content, draft.kind, draft.layer) == (
@@ -106,7 +106,7 @@ def test_a_mood_on_a_topic_in_three_cycles_is_a_pattern(moods: list[tuple[str, s
 @pytest.mark.spec("HM-4")
 def test_the_pattern_keeps_its_key_when_it_comes_up_again_and_speaks_the_language() -> None:
     profile = moody(*[("anxious", "deadline")] * 4)
-    draft = recurring(profile, Mood(name="anxious", topic="deadline"), "c3", "en")
+    draft = recurring_mood(profile, Mood(name="anxious", topic="deadline"), "c3", "en")
     assert draft is not None
     assert (draft.content, draft.key) == ("Anxious when it is about deadline", "pattern:anxious:deadline")
 
@@ -114,7 +114,7 @@ def test_the_pattern_keeps_its_key_when_it_comes_up_again_and_speaks_the_languag
 @pytest.mark.spec("HM-4")
 def test_a_cycle_is_felt_once_and_old_moods_leave() -> None:
     once = moody(("sad", "x"))
-    assert felt(once, Mood(name="sad", topic="x"), "c0", AT) == once
+    assert with_mood(once, Mood(name="sad", topic="x"), "c0", AT) == once
     assert once.moods[0][1].at == AT
     assert len(moody(*[("sad", "x")] * (MOODS + 5)).moods) == MOODS
 

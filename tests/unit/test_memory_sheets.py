@@ -14,7 +14,7 @@ from thoughtcycle.memory.conversation.service import PROFILE
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.conversation import ConversationMemory, LedgerEntry, Profile, UserSettings
 from thoughtcycle.memory.model.judgement import LayerMark, Preserved, PreservedData
-from thoughtcycle.memory.rules.word_budget import counted
+from thoughtcycle.memory.rules.word_budget import with_word_counts
 from thoughtcycle.memory.storage import Conflict, DocumentName
 from thoughtcycle.memory.text.spans import HIDDEN
 
@@ -330,7 +330,7 @@ async def test_counting_the_words_that_are_left_of_a_masked_sheet_loses_none(mem
     await memory.conversations.keep_conversation_memory(sheet(told, other))
     before = await memory.conversation_memory("ana", "chat")
     await memory.hide("ana", [known.id])
-    masked = counted(await memory.conversation_memory("ana", "chat"), ())
+    masked = with_word_counts(await memory.conversation_memory("ana", "chat"), ())
     assert masked.old_memory[0].summary_word_count < before.old_memory[0].summary_word_count
     kept = await memory.conversations.keep_conversation_memory(masked.model_copy(update={"stuck": True}))
     await memory.undo("ana", known.id)

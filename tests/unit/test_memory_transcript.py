@@ -12,7 +12,7 @@ from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, MemoryDraft, Source
 from thoughtcycle.memory.model.conversation import Profile
 from thoughtcycle.memory.rules.layer_rules import Preference
-from thoughtcycle.memory.rules.profile import observed
+from thoughtcycle.memory.rules.profile import with_observation
 
 __all__ = ["memory"]
 
@@ -194,8 +194,8 @@ async def test_what_abandoned_branches_showed_leaves_the_profile(memory: Memory)
     habit = Preference("time_preference", "morning", "schedule")
     shown = Profile(user="ana")
     for cycle in (one, two):
-        shown = observed(shown, habit, cycle.id, START)
-    other = observed(shown, Preference("communication_preference", "email", "channel"), two.id, START)
+        shown = with_observation(shown, habit, cycle.id, START)
+    other = with_observation(shown, Preference("communication_preference", "email", "channel"), two.id, START)
     await memory.conversations.keep_profile(other)
     await exchange(memory, "2b", one.id)
     (left,) = (await memory.profile("ana")).entries

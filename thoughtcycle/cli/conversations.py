@@ -19,13 +19,13 @@ app = CommandGroup(help=TEXTS["help.conversations"], no_args_is_help=True)
 def list_(
     call: Call, limit: Annotated[int, typer.Option("--limit", min=1, help=TEXTS["option.limit"])] = 100
 ) -> None:
-    from thoughtcycle.memory.rules import usage
+    from thoughtcycle.memory.rules import usage_percent
 
-    volume = call.settings.limits.volume
+    budget = call.settings.limits.word_budget
     found = call.with_memory(lambda memory, user: memory.kept_chats(user, limit=limit))
     if call.as_json:
         for one in found:
-            print_json(_counts(one) | {"usage_percent": usage(one.memory, volume)})
+            print_json(_counts(one) | {"usage_percent": usage_percent(one.memory, budget)})
         return
     rows = [
         (
@@ -33,7 +33,7 @@ def list_(
             one_line(one.chat.title or "") or "–",
             f"{one.memory.updated_at:%Y-%m-%d %H:%M}",
             str(one.memory.total_cycles),
-            f"{one.memory.total_word_count} ({usage(one.memory, volume):g}%)",
+            f"{one.memory.total_word_count} ({usage_percent(one.memory, budget):g}%)",
             str(len(one.memory.old_memory) + len(one.memory.periods)),
             str(len(one.memory.critical_data)),
         )
@@ -57,14 +57,14 @@ def _counts(one: "KeptChat") -> dict[str, Any]:
 def show(
     chat: Annotated[str, typer.Argument(metavar="CHAT", help=TEXTS["argument.chat"])], call: Call
 ) -> None:
-    from thoughtcycle.memory.rules import as_object, as_text
+    from thoughtcycle.memory.rules import render_object, render_text
     from thoughtcycle.memory.text import masked
 
-    volume = call.settings.limits.volume
+    budget = call.settings.limits.word_budget
 
     async def work(memory: "Memory", user: str) -> "KeptChat":
         return await memory.kept_chat(user, await find_chat(memory, user, chat))
 
     kept = call.with_memory(work)
-    text = as_text(kept.memory, kept.recent, volume, ui_language())
-    call.print(as_object(kept.memory, kept.recent, volume), printable(masked(text)))
+    text = render_text(kept.memory, kept.recent, budget, ui_language())
+    call.print(render_object(kept.memory, kept.recent, budget), printable(masked(text)))

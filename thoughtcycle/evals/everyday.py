@@ -15,7 +15,7 @@ from thoughtcycle.language.facts import critical_in
 from thoughtcycle.language.intents import disclosure, understand
 from thoughtcycle.language.parse import fold_word
 from thoughtcycle.memory.model import CriticalKind
-from thoughtcycle.memory.rules import of_message
+from thoughtcycle.memory.rules import filter_message
 from thoughtcycle.nodes.formation.judge.rule_judge import felt_in
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
@@ -82,7 +82,7 @@ def by_rules(text: str, language: Language) -> Reading:
 def passes(text: str, language: Language, now: datetime) -> bool:
     """Whether a message of the user passes the funnel."""
     found = disclosure(text, language, now)
-    return of_message(text, personal=found.personal, unsaid=found.unsaid or found.forgets).passed
+    return filter_message(text, personal=found.personal, unsaid=found.unsaid or found.forgets).passed
 
 
 def score(messages: Iterable[Labelled], language: Language, read: Read = by_rules) -> Tallies:

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from thoughtcycle.budget import clip_for_prompt, first_words
+from thoughtcycle.budget import clip_for_prompt, first_parts
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts import SUMMARY_WORDS
 from thoughtcycle.language.intents import CRITICAL, TEMPORARY
@@ -116,7 +116,7 @@ def _completed(answer: Answer, exchange: Exchange, known: Sequence[Recalled], ru
     return Judgement(
         importance=importance,
         type="code" if coded else answer.exchange_type,
-        summary=masked(first_words(answer.summary, SUMMARY_WORDS)),
+        summary=masked(first_parts(answer.summary, SUMMARY_WORDS)),
         facts=(*facts, *coded),
         preserved=rules.preserved,
         critical=rules.critical,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from thoughtcycle.budget import first_words
+from thoughtcycle.budget import first_parts
 from thoughtcycle.language.facts import (
     SUMMARY_WORDS,
     Fact,
@@ -82,7 +82,7 @@ def dropped(exchange: Exchange) -> Judgement:
 def summary_by_rules(exchange: Exchange) -> str:
     """One extractive sentence of at most 50 words, without secrets."""
     said, answered = masked(exchange.message), masked(exchange.reply)
-    return summarize(without_code(said), without_code(answered)) or first_words(said, SUMMARY_WORDS)
+    return summarize(without_code(said), without_code(answered)) or first_parts(said, SUMMARY_WORDS)
 
 
 def own_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
@@ -147,7 +147,7 @@ def _event(exchange: Exchange) -> FoundFact | None:
             continue
         words = message.folded.original(stated[0].start, stated[-1].end).strip()
         if (is_landmark(words) or is_event(words, "")) and not barred(words, exchange):
-            content = annotate(first_words(" ".join(words.split()), _EVENT_WORDS), language, exchange.at)
+            content = annotate(first_parts(" ".join(words.split()), _EVENT_WORDS), language, exchange.at)
             tags = ("significant_event",)
             return FoundFact(content=content[:1].upper() + content[1:], words=words, tags=tags, landmark=True)
     return None
@@ -158,7 +158,7 @@ def agreed(exchange: Exchange) -> Iterator[FoundFact]:
     for match in _SENTENCE.finditer(without_code(exchange.reply)[:LONGEST_CODE]):
         words = match[0].strip()
         if _matches("agreed", words) and not holds_secret(words) and not words.endswith("?"):
-            content = first_words(words, _EVENT_WORDS)
+            content = first_parts(words, _EVENT_WORDS)
             yield FoundFact(
                 content=content, words=words, speaker="assistant", tags=("decision",), landmark=True
             )
@@ -166,7 +166,7 @@ def agreed(exchange: Exchange) -> Iterator[FoundFact]:
 
 def code_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
     """The code of both texts, verbatim, with who gave it."""
-    context = first_words(best_sentence(without_code(exchange.message)), 12)
+    context = first_parts(best_sentence(without_code(exchange.message)), 12)
     bindings = (context,) if context and not holds_secret(context) else ()
     said: tuple[tuple[Role, str], ...] = (("assistant", exchange.reply), ("user", exchange.message))
     found = {

@@ -1,7 +1,7 @@
 """The step that judges an exchange, once, by one model call at most, and marks its layers (LM-6)."""
 
 from thoughtcycle.memory.model import Cycle, Judgement
-from thoughtcycle.memory.rules import marks_of, reply_text
+from thoughtcycle.memory.rules import layer_marks, reply_text
 from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.nodes.base.turn import short_form
 from thoughtcycle.nodes.formation.judge.model_judge import KNOWN, judged
@@ -39,7 +39,7 @@ async def judge_cycle(forming: FormationRun, cycle: Cycle) -> Judgement:
         forming.user,
         cycle.id,
         judgement=made,
-        marks=marks_of(cycle.message.text, reply_text(cycle), cycle.message.at),
+        marks=layer_marks(cycle.message.text, reply_text(cycle), cycle.message.at),
         formation=cycle.formation if cycle.formation == "done" else "pending",
         expected=cycle,
         first=True,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from thoughtcycle.budget import first_words
+from thoughtcycle.budget import first_parts
 from thoughtcycle.language.parse import fold_word, names_in
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
@@ -97,10 +97,10 @@ def summarize(message: str, reply: str, words: int = SUMMARY_WORDS) -> str:
     """The sentence of the message that says most and, if there is room, the reply's; at most `words`."""
     asked, answered = best_sentence(message), best_sentence(reply)
     if not asked:
-        return first_words(answered, words)
-    told = first_words(asked, words - min(_REPLY_WORDS, len(answered.split())))
+        return first_parts(answered, words)
+    told = first_parts(asked, words - min(_REPLY_WORDS, len(answered.split())))
     room = words - len(told.split()) - 1
-    return f"{told} — {first_words(answered, room)}" if answered and room > 3 else told
+    return f"{told} — {first_parts(answered, room)}" if answered and room > 3 else told
 
 
 def best_sentence(text: str) -> str:

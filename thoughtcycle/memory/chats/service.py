@@ -20,7 +20,7 @@ from thoughtcycle.memory.model import (
     storable,
 )
 from thoughtcycle.memory.redaction import Mask, Verbatim, verbatim
-from thoughtcycle.memory.rules import WINDOW, counted
+from thoughtcycle.memory.rules import WINDOW_CYCLES, with_word_counts
 from thoughtcycle.memory.storage import DocumentName, Write
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.versioning import live_path
@@ -121,7 +121,7 @@ class Chats:
         """The last exchanges of each chat, oldest first."""
         found: dict[str, list[Cycle]] = {chat.id: [] for chat in chats}
         ends = {chat.id: chat.tip for chat in chats}
-        for _ in range(WINDOW):
+        for _ in range(WINDOW_CYCLES):
             cycles = await self._transcript.cycles(user, [*filter(None, ends.values())])
             by_id = {cycle.id: cycle for cycle in cycles}
             last = {chat: by_id[end] for chat, end in ends.items() if end in by_id}
@@ -238,7 +238,7 @@ class Chats:
 def _kept(chat: Chat, memory: ConversationMemory, recent: Sequence[Cycle]) -> KeptChat:
     """Counts words and exchanges as of now; a chat without a stored memory has its own times."""
     times = {} if memory.revision else {"created_at": chat.created, "updated_at": chat.used}
-    now = counted(memory, recent).model_copy(update={"total_cycles": chat.cycles, **times})
+    now = with_word_counts(memory, recent).model_copy(update={"total_cycles": chat.cycles, **times})
     return KeptChat(chat, now, tuple(recent))
 
 

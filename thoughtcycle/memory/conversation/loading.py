@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from thoughtcycle.errors import StorageFailed
 from thoughtcycle.memory.model import ConversationMemory, Cycle, Frozen, Profile, UserSettings
-from thoughtcycle.memory.rules import counted
+from thoughtcycle.memory.rules import with_word_counts
 from thoughtcycle.memory.storage import Entries, StoredDocument
 
 HOT = ("old_memory", "periods", "critical_data")
@@ -137,7 +137,7 @@ def recounted(memory: ConversationMemory, recent: Iterable[Cycle] | None = None)
 
     Without `recent` the total stays, unless the other counts exceed it.
     """
-    right = counted(memory, recent or ())
+    right = with_word_counts(memory, recent or ())
     if recent is None and right.total_word_count < memory.total_word_count:
         return right.model_copy(update={"total_word_count": memory.total_word_count})
     return right

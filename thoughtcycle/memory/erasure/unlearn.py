@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from thoughtcycle.memory.conversation import Conversations
 from thoughtcycle.memory.model import ConversationMemory, Cycle, Judgement, MemoryRecord
 from thoughtcycle.memory.records import Records
-from thoughtcycle.memory.rules import EVERY, of_live
+from thoughtcycle.memory.rules import WORKING_SUMMARY_EVERY, live_critical_data
 from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.memory.transcript import Transcript
 
@@ -79,12 +79,12 @@ def _without(known: ConversationMemory, cycle: str, live: Sequence[str]) -> Conv
         return known
     others = [one for one in live if one != cycle]
     changes: dict[str, object] = {
-        "critical_data": of_live(known.critical_data, others),
+        "critical_data": live_critical_data(known.critical_data, others),
         "ledger": tuple(entry for entry in known.ledger if entry.cycle_id != cycle),
         "old_memory": tuple(one for one in known.old_memory if one.cycle_id != cycle),
         "periods": tuple(one for one in known.periods if cycle not in one.cycle_ids),
     }
     formed = live[: live.index(known.head) + 1] if known.head in live else live
     if known.working and cycle in formed and cycle not in known.working_cycles:
-        changes |= {"working": "", "working_cycles": tuple(formed[-EVERY:])}
+        changes |= {"working": "", "working_cycles": tuple(formed[-WORKING_SUMMARY_EVERY:])}
     return known.model_copy(update=changes)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.rules import age, strength
+from thoughtcycle.memory.rules import strength, time_since_said
 from thoughtcycle.memory.text import Term, terms
 
 FLOOR = 0.25
@@ -158,7 +158,7 @@ def fuse(
 
 def rerank(relevance: float, record: MemoryRecord, now: datetime) -> float:
     """HM-9, bounded so that relevance dominates: times weight in 0.7…1 and recency in 0.85…1."""
-    recency = exp(-log(2) * (max(timedelta(0), age(record, now)) / HALF_LIFE))
+    recency = exp(-log(2) * (max(timedelta(0), time_since_said(record, now)) / HALF_LIFE))
     return relevance * (0.7 + 0.3 * strength(record, now)) * (0.85 + 0.15 * recency)
 
 

@@ -1,4 +1,4 @@
-"""Compression of a conversation's memory: what is to be made shorter, and what comes of it (CM-6; pure)."""
+"""Compression of a conversation memory: chooses the next step, and applies its answers (CM-6; pure)."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,15 +7,15 @@ from datetime import datetime
 
 from thoughtcycle.budget import count_words, first_words
 from thoughtcycle.memory.model import ConversationMemory, Cycle, OldCycle, Period, PreservedData
-from thoughtcycle.memory.rules.preserved_data import figures, grown, guarded
-from thoughtcycle.memory.rules.word_budget import Volume, counted, old_words, recent_words
+from thoughtcycle.memory.rules.preserved_data import figures, ledger_with
+from thoughtcycle.memory.rules.word_budget import WordBudget, old_words, recent_words, with_word_counts
 
 ROLLED = 8
-"""Summaries that one roll-up takes in at most."""
+"""Summaries in one roll-up, at most."""
 BATCH = 10
-"""Summaries that are compressed with one question at most."""
-KEPT_SHARE = 4
-"""Where the recent cycles alone are beyond reach of the goal, the old ones still keep this part of it."""
+"""Summaries in one question, at most."""
+RESERVED_SHARE = 4
+"""Old summaries keep this part of the goal, a quarter, when the recent cycles alone exceed the goal."""
 
 
 Unit = OldCycle | Period
@@ -23,7 +23,7 @@ Unit = OldCycle | Period
 
 @dataclass(frozen=True)
 class Piece:
-    """A summary that is to become shorter, and what it must not lose."""
+    """A summary to be shortened, and the data that it must not lose."""
 
     id: str
     """Of the cycle, or of a period's first one."""
@@ -34,7 +34,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Shorten:
-    """Each of these is to be said in at most `words` words."""
+    """Shortens each of these to at most `words` words."""
 
     pieces: tuple[Piece, ...]
     words: int
@@ -42,71 +42,73 @@ class Shorten:
 
 @dataclass(frozen=True)
 class RollUp:
-    """All of these are to become one summary of at most `words` words."""
+    """Makes one summary of at most `words` words of all these."""
 
     pieces: tuple[Piece, ...]
     words: int
 
 
-def next_step(memory: ConversationMemory, recent: Iterable[Cycle], volume: Volume) -> Shorten | RollUp | None:
-    """What to compress next on the way to the goal; None when it is reached or nothing is left to do.
+def next_step(
+    memory: ConversationMemory, recent: Iterable[Cycle], budget: WordBudget
+) -> Shorten | RollUp | None:
+    """The next step of compression; None when the goal is reached or nothing is left to do.
 
     Recent cycles are untouched, as are those whose summary is pending. The oldest summaries are shortened
     first; when all are short, the oldest are rolled up into periods, and then the oldest periods.
     """
-    room = _room(memory, recent, volume)
+    room = _room(memory, recent, budget)
     excess = old_words((*memory.old_memory, *memory.periods)) - room
     if excess <= 0:
         return None
     ready = [one for one in memory.old_memory if not one.pending_summarization]
-    if long := [one for one in ready if not _short(one, volume)]:
-        return Shorten(_as_needed(long, memory, excess, volume), volume.compressed)
+    if long := [one for one in ready if not _short(one, budget)]:
+        return Shorten(_as_needed(long, memory, excess, budget), budget.compressed)
     many = 2 * old_words(memory.periods) > room
     periods, all_units = list[Unit](memory.periods), [*list[Unit](memory.periods), *ready]
     tried: list[Sequence[Unit]] = [periods if many else (), ready, periods, all_units]
-    steps = (_rolled_up(units, memory, excess, volume) for units in tried)
+    steps = (_rolled_up(units, memory, excess, budget) for units in tried)
     return next((step for step in steps if step is not None), None)
 
 
-def _room(memory: ConversationMemory, recent: Iterable[Cycle], volume: Volume) -> int:
-    """Words that old summaries may have: what the goal leaves, a part of it where it is out of reach."""
+def _room(memory: ConversationMemory, recent: Iterable[Cycle], budget: WordBudget) -> int:
+    """Words for old summaries: the rest of the goal, or a part of it where it is out of reach."""
     now = recent_words(recent)
-    beyond = now > volume.goal
-    left = volume.goal // KEPT_SHARE if beyond else volume.goal - now - count_words(memory.working)
+    beyond = now > budget.goal
+    left = budget.goal // RESERVED_SHARE if beyond else budget.goal - now - count_words(memory.working)
     return max(left, old_words(one for one in memory.old_memory if one.pending_summarization))
 
 
-def _short(one: OldCycle, volume: Volume) -> bool:
-    return one.compressed or count_words(one.summary) <= volume.compressed
+def _short(one: OldCycle, budget: WordBudget) -> bool:
+    return one.compressed or count_words(one.summary) <= budget.compressed
 
 
 def _as_needed(
-    long: Sequence[OldCycle], memory: ConversationMemory, excess: int, volume: Volume
+    long: Sequence[OldCycle], memory: ConversationMemory, excess: int, budget: WordBudget
 ) -> tuple[Piece, ...]:
-    """The oldest of `long`, as many as are needed."""
+    """The oldest of `long`, as many as needed."""
     chosen: list[Piece] = []
     for one in long[:BATCH]:
         if excess <= 0:
             break
         chosen.append(_piece(one, memory))
-        excess -= count_words(one.summary) - volume.compressed
+        excess -= count_words(one.summary) - budget.compressed
     return tuple(chosen)
 
 
 def _rolled_up(
-    units: Sequence[Unit], memory: ConversationMemory, excess: int, volume: Volume
+    units: Sequence[Unit], memory: ConversationMemory, excess: int, budget: WordBudget
 ) -> RollUp | None:
-    """The oldest of `units`, as many as are needed; at least two, and such that it becomes less."""
+    """The oldest of `units`, as many as needed; None unless two or more become shorter together."""
     chosen: list[Unit] = []
     for one in units[:ROLLED]:
         chosen.append(one)
-        if len(chosen) > 1 and old_words(chosen) - volume.period >= excess:
+        if len(chosen) > 1 and old_words(chosen) - budget.period >= excess:
             break
-    if old_words(chosen) <= volume.period:
-        chosen = list(units)  # so many tiny ones that only all of them together are more than a period
-    if len(chosen) < 2 or old_words(chosen) <= volume.period:
+    if old_words(chosen) <= budget.period:
+        chosen = list(units)  # tiny ones: only all together are longer than a period
+    if len(chosen) < 2 or old_words(chosen) <= budget.period:
         return None
-    return RollUp(tuple(_piece(one, memory) for one in chosen), volume.period)
+    return RollUp(tuple(_piece(one, memory) for one in chosen), budget.period)
 
 
 def _piece(one: Unit, memory: ConversationMemory) -> Piece:
@@ -116,28 +118,29 @@ def _piece(one: Unit, memory: ConversationMemory) -> Piece:
 
 
 def _preserved(cycles: Iterable[str], memory: ConversationMemory) -> PreservedData:
-    """What the ledger and the entries hold of these cycles."""
+    """The preserved data of these cycles, in ledger and entries."""
     wanted = set(cycles)
     kept = [entry.preserved_data for entry in memory.ledger if entry.cycle_id in wanted]
     kept += [one.preserved_data for one in memory.old_memory if one.cycle_id in wanted]
     return PreservedData().merged(*kept)
 
 
-def shortened(memory: ConversationMemory, step: Shorten, answers: Mapping[str, str]) -> ConversationMemory:
+def apply_shortening(
+    memory: ConversationMemory, step: Shorten, answers: Mapping[str, str]
+) -> ConversationMemory:
     """`memory` with the answers (piece id → text) in place of the summaries.
 
-    An answer that is too long is cut at a word; one that is missing, or names a figure that was not
-    there, is replaced by the beginning of the summary. Preserved data, and every figure of the summary,
-    go to the ledger whatever the answer says. A piece that is gone is passed over.
+    An answer that is too long is cut at a word; one that is missing, or has a figure that the summary lacks,
+    is replaced by the beginning of the summary. Preserved data, and every figure of the summary, go to the
+    ledger in any case. A piece that is gone is skipped.
     """
     asked = {piece.id: piece for piece in step.pieces}
-    old, ledger = [], memory.ledger
+    old, shortened = [], []
     for one in memory.old_memory:
         piece = asked.get(one.cycle_id)
         if piece is None or piece.summary != one.summary:
             old.append(one)
             continue
-        ledger = grown(ledger, one.cycle_id, one.timestamp, guarded(one.preserved_data, one.summary))
         summary = fitted(answers.get(piece.id, ""), [piece], step.words)
         changed = {
             "summary": summary,
@@ -146,29 +149,25 @@ def shortened(memory: ConversationMemory, step: Shorten, answers: Mapping[str, s
             "compressed": True,
         }
         old.append(one.model_copy(update=changed))
+        shortened.append(one)
+    ledger = ledger_with(memory.ledger, shortened)
     return memory.model_copy(update={"old_memory": tuple(old), "ledger": ledger})
 
 
-def rolled_up(memory: ConversationMemory, step: RollUp, answer: str) -> ConversationMemory:
-    """`memory` with one period in place of the pieces; see `shortened`.
+def apply_roll_up(memory: ConversationMemory, step: RollUp, answer: str) -> ConversationMemory:
+    """`memory` with one period in place of the pieces; see `apply_shortening`.
 
-    `memory` as it is when a piece is gone.
+    Returns `memory` when a piece is gone.
     """
     wanted = {piece.id for piece in step.pieces}
     cycles = [one for one in memory.old_memory if one.cycle_id in wanted]
     periods = [one for one in memory.periods if one.cycle_ids[0] in wanted]
     if len(cycles) + len(periods) != len(step.pieces):
         return memory
-    ledger = memory.ledger
-    for one in cycles:
-        ledger = grown(ledger, one.cycle_id, one.timestamp, guarded(one.preserved_data, one.summary))
+    ids = [id for one in periods for id in one.cycle_ids] + [one.cycle_id for one in cycles]
     summary = fitted(answer, step.pieces, step.words)
     made = Period(
-        cycle_ids=tuple(
-            dict.fromkeys(
-                [cycle for one in periods for cycle in one.cycle_ids] + [one.cycle_id for one in cycles]
-            )
-        ),
+        cycle_ids=tuple(dict.fromkeys(ids)),
         since=min([one.since for one in periods] + [one.timestamp for one in cycles]),
         until=max([one.until for one in periods] + [one.timestamp for one in cycles]),
         summary=summary,
@@ -180,41 +179,38 @@ def rolled_up(memory: ConversationMemory, step: RollUp, answer: str) -> Conversa
         update={
             "old_memory": tuple(one for one in memory.old_memory if one not in cycles),
             "periods": tuple(sorted([*others, made], key=lambda one: one.since)),
-            "ledger": ledger,
+            "ledger": ledger_with(memory.ledger, cycles),
         }
     )
 
 
 def fitted(answer: str, pieces: Sequence[Piece], words: int) -> str:
-    """An answer as it may be kept: short enough, and with no figure that the pieces do not have.
+    """An answer, made short enough; the beginning of the pieces if it has a figure that they lack.
 
     "5k" passes for 5000: a figure counts as known when a known one begins with its digits.
     """
-    told = " ".join(piece.summary for piece in pieces)
-    known = set(figures(told))
+    known = set(figures(" ".join(piece.summary for piece in pieces)))
     for piece in pieces:
         preserved = (*piece.preserved.numerical_values, *piece.preserved.dates)
         known.update(one for each in preserved for one in figures(f"{each.said} {each.normalised}"))
     digits = tuple(re.sub(r"\D", "", one) for one in known)
-    told_new = (
-        one for one in figures(answer) if not any(each.startswith(re.sub(r"\D", "", one)) for each in digits)
-    )
-    if not answer.strip() or next(told_new, None) is not None:
+    answered = (re.sub(r"\D", "", one) for one in figures(answer))
+    new = [one for one in answered if not any(each.startswith(one) for each in digits)]
+    if new or not answer.strip():
         share = max(words // len(pieces), 1)
         return first_words(" ".join(first_words(piece.summary, share) for piece in pieces), words)
     return first_words(answer, words)
 
 
-def finished(
-    memory: ConversationMemory, recent: Sequence[Cycle], volume: Volume, now: datetime, *, changed: bool
+def finish_compression(
+    memory: ConversationMemory, recent: Sequence[Cycle], budget: WordBudget, now: datetime, *, changed: bool
 ) -> ConversationMemory:
-    """`memory` after a compression that found nothing more to do.
+    """`memory` at the end of a compression that `changed` it or found nothing to do.
 
-    `changed`: whether it did anything. Where the goal was not reached it is `stuck`: not tried again until
-    something changes.
+    It is `stuck` when the goal was not reached: not tried again until something changes.
     """
-    whole = counted(memory, recent)
-    update: dict[str, object] = {"stuck": whole.total_word_count > volume.goal, "updated_at": now}
+    whole = with_word_counts(memory, recent)
+    update: dict[str, object] = {"stuck": whole.total_word_count > budget.goal, "updated_at": now}
     if changed:
         update |= {"compression_count": memory.compression_count + 1, "last_compression": now}
     return whole.model_copy(update=update)

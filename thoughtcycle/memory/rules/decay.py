@@ -1,4 +1,4 @@
-"""What upkeep makes of a memory as time passes: priority, archive, and who might say the same (pure)."""
+"""Decay of memories: strength, reasons to archive, priority by use, and candidates for a merge (pure)."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -11,24 +11,24 @@ from typing import Literal
 from thoughtcycle.memory.model import PRIORITIES, Access, MemoryRecord
 from thoughtcycle.memory.text import terms
 
-Why = Literal["expired", "faded", "unused"]
+ArchiveReason = Literal["expired", "faded", "unused"]
 
 FADING = 0.1
 """Strength that an emotional memory loses per week without reinforcement (HM-7)."""
-FORGOTTEN = 0.3
+FORGOTTEN_STRENGTH = 0.3
 """Strength below which an emotional memory is archived (HM-7)."""
 UNUSED = timedelta(days=180)
-"""After so long without being said, found or changed, a long-term memory is archived (LM-1)."""
+"""A long-term memory that was not said, found or changed for so long is archived (LM-1)."""
 CRITICAL = 71
-"""Importance from which on nothing is archived for lack of use (SM-4)."""
+"""Importance; a memory with so much is not archived for lack of use (SM-4)."""
 RAISED, LOWERED = 2.0, 2.0
-"""How far use moves a priority up from that of its layer, and time down."""
+"""Most that use adds to the priority of the layer, and that time takes away."""
 STEP = 0.5
-"""A priority that would move by less stays where it is: not every day is a change."""
+"""Smallest change of a priority, so that not every day is a change."""
 BLOCK = 24
-"""Memories that share a rare word and are compared with one another; a more common word says nothing."""
+"""Most memories that share a rare word; those with a more common one are not compared."""
 RAREST = 3
-"""Words of a memory by which others that might say the same are found."""
+"""Rarest words of a memory, by which its duplicates are looked for."""
 
 
 def strength(record: MemoryRecord, now: datetime) -> float:
@@ -37,42 +37,41 @@ def strength(record: MemoryRecord, now: datetime) -> float:
         return 1.0
     if record.kind != "emo" or record.pinned:
         return record.weight
-    return max(0.0, record.weight - FADING * max(0.0, age(record, now) / timedelta(weeks=1)))
+    return max(0.0, record.weight - FADING * max(0.0, time_since_said(record, now) / timedelta(weeks=1)))
 
 
-def age(record: MemoryRecord, now: datetime) -> timedelta:
-    """Time since it was last said."""
+def time_since_said(record: MemoryRecord, now: datetime) -> timedelta:
+    """Time since the memory was last said or reinforced."""
     return now - max(record.valid_from, record.reinforced_at or record.valid_from)
 
 
 def last_use(record: MemoryRecord, access: Access | None) -> datetime:
     """When the memory was last said, changed or found."""
-    times = [record.valid_from, record.updated]
-    times += [record.reinforced_at] if record.reinforced_at else []
-    return max([*times, access.last] if access else times)
+    times = (record.valid_from, record.updated, record.reinforced_at, access.last if access else None)
+    return max(time for time in times if time is not None)
 
 
-def past_its_time(record: MemoryRecord, access: Access | None, now: datetime) -> Why | None:
-    """Why an active memory belongs into the archive by now; None: it stays.
+def archive_reason(record: MemoryRecord, access: Access | None, now: datetime) -> ArchiveReason | None:
+    """Why an active memory is due for the archive; None: it is not.
 
-    What is pinned stays. Only `emo` fades; biography, preferences, landmark events and what was judged
-    critical are never archived for lack of use.
+    A pinned memory never is. Only `emo` fades; biography, preferences, landmark events and critical memories
+    are not archived for lack of use.
     """
     if record.pinned:
         return None
     if record.expires is not None and record.expires <= now:
         return "expired"
     if record.kind == "emo":
-        return "faded" if round(strength(record, now), 6) < FORGOTTEN else None
+        return "faded" if round(strength(record, now), 6) < FORGOTTEN_STRENGTH else None
     lasting = record.kind in ("bio", "pref") or record.layer != "long" or (record.importance or 0) >= CRITICAL
     return "unused" if not lasting and now - last_use(record, access) > UNUSED else None
 
 
 def priority_by_use(record: MemoryRecord, access: Access | None, now: datetime) -> float | None:
-    """The priority that use and time give (LM-11), in 1…10; None: as it is.
+    """The priority by use and time (LM-11), in 1…10; None: unchanged.
 
-    That of the layer, plus ln(1 + times found) up to 2, minus the half-years without use up to 2. It
-    follows from what is stored alone, so that tending twice moves nothing twice.
+    That of the layer, plus ln(1 + times found) up to 2, minus the half-years without use up to 2.
+    Idempotent: it follows from stored values only.
     """
     if record.pinned:
         return None
@@ -83,8 +82,8 @@ def priority_by_use(record: MemoryRecord, access: Access | None, now: datetime) 
     return wanted if abs(wanted - record.priority) >= STEP else None
 
 
-class Sketches:
-    """The content words of many memories as numbers: enough to see who might say the same."""
+class DuplicateFinder:
+    """Finds memories that may be duplicates, by their content words, held as numbers."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -94,7 +93,7 @@ class Sketches:
         """Of each memory, each once."""
 
     def add(self, records: Iterable[MemoryRecord]) -> None:
-        """Takes memories in; what is no plain text, or longer than a fact, is compared with nothing."""
+        """Takes memories in; skips those that are no plain text, or longer than a fact."""
         numbers = self._numbers
         for record in records:
             if record.type != "text":

@@ -1,24 +1,24 @@
-"""The layers an exchange is seen in, its tags, and the preferences it shows, by word lists (LM-6 … LM-8)."""
+"""Layers, tags and preferences of an exchange, by word lists (LM-6 … LM-8; pure)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
-from thoughtcycle.memory.model import LayerMark
+from thoughtcycle.memory.model import PRIORITIES, Layer, LayerMark
 from thoughtcycle.memory.text import fold
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 SHORT_TERM = timedelta(hours=1)
 MEDIUM_TERM = timedelta(days=14)
-SHORT_PRIORITY, MEDIUM_PRIORITY, EPISODIC_PRIORITY, SEMANTIC_PRIORITY = 10.0, 7.0, 8.0, 6.0
 LONG_EXCHANGE = 200
-"""Characters of message and reply together beyond which an exchange is medium-term."""
+"""Characters of message and reply together; a longer exchange is medium-term."""
 EVENT_WORDS = 2
-"""Different event words that make an exchange episodic."""
+"""Different event words in an episodic exchange, at least."""
 READ = 20_000
-"""Characters of a text in which words are looked for."""
+"""Characters of a text that are searched for words."""
 
 _SENTENCE = re.compile(r"[^.!?…;\n]+")
 _GREETING = re.compile(r"\b(?:boas? (?:tarde|noite)s?|good (?:morning|afternoon|evening|night))\b")
@@ -27,7 +27,7 @@ _HOUR = re.compile(r"\bhorario d[ae]s? (\d{1,2})(?:[:h](\d{2})?)?\b")
 
 @dataclass(frozen=True)
 class Preference:
-    """A preference that the wording shows (LM-7), language-neutral."""
+    """A preference that the wording of a message shows (LM-7), language-neutral."""
 
     key: str
     """`communication_preference` or `time_preference`."""
@@ -37,79 +37,58 @@ class Preference:
     """`communication` or `scheduling`."""
 
 
-@dataclass(frozen=True)
-class _Words:
-    remember: re.Pattern[str]
-    prefer: re.Pattern[str]
-    not_prefer: re.Pattern[str]
-    contact: re.Pattern[str]
-    events: Mapping[str, re.Pattern[str]]
-    channels: Mapping[str, re.Pattern[str]]
-    times: Mapping[str, re.Pattern[str]]
-    tags: Mapping[str, re.Pattern[str]]
+def _entries(name: str) -> list[Any]:
+    return [word_lists(language, "language/layers")[name] for language in LANGUAGES]
 
 
 @cache
-def _words() -> _Words:
-    data = [word_lists(language, "language/layers") for language in LANGUAGES]
-
-    def table(name: str) -> Mapping[str, re.Pattern[str]]:
-        return {key: _any(*(each[name][key] for each in data)) for key in data[0][name]}
-
-    return _Words(
-        remember=_any(*(each["remember"] for each in data)),
-        prefer=_any(*(each["prefer"] for each in data)),
-        not_prefer=_any(*(each["not_prefer"] for each in data)),
-        contact=_any(*(each["contact"] for each in data)),
-        events=table("events"),
-        channels=table("channels"),
-        times=table("times"),
-        tags=table("tags"),
-    )
+def _pattern(name: str) -> re.Pattern[str]:
+    return _whole_words(_entries(name))
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
+@cache
+def _patterns(table: str) -> Mapping[str, re.Pattern[str]]:
+    lists = _entries(table)
+    return {key: _whole_words(each[key] for each in lists) for key in lists[0]}
+
+
+def _whole_words(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{'|'.join(f'(?:{each})' for each in patterns)})(?![\w-])")
 
 
-def marks_of(message: str, reply: str, at: datetime) -> tuple[LayerMark, ...]:
+def layer_marks(message: str, reply: str, at: datetime) -> tuple[LayerMark, ...]:
     """The layers of an exchange that took place at `at` (LM-6); short-term always comes first."""
     tags = tags_of(f"{message}\n{reply}")
-    marks = [
-        LayerMark(
-            layer="short", priority=SHORT_PRIORITY, expires=at + SHORT_TERM, tags=("conversation", *tags)
-        )
-    ]
+    marks = [_mark("short", "conversation", *tags, expires=at + SHORT_TERM)]
     if _is_medium(message, reply):
-        marks.append(LayerMark(layer="medium", priority=MEDIUM_PRIORITY, expires=at + MEDIUM_TERM, tags=tags))
+        marks.append(_mark("medium", *tags, expires=at + MEDIUM_TERM))
     if is_event(message, reply):
-        marks.append(
-            LayerMark(layer="episodic", priority=EPISODIC_PRIORITY, tags=("significant_event", *tags))
-        )
-    for each in preferences_in(message):
-        marks.append(
-            LayerMark(layer="semantic", priority=SEMANTIC_PRIORITY, tags=("preference", each.category))
-        )
+        marks.append(_mark("episodic", "significant_event", *tags))
+    marks += [_mark("semantic", "preference", each.category) for each in preferences_in(message)]
     return tuple(marks)
+
+
+def _mark(layer: Layer, *tags: str, expires: datetime | None = None) -> LayerMark:
+    return LayerMark(layer=layer, priority=PRIORITIES[layer], expires=expires, tags=tags)
 
 
 def _is_medium(message: str, reply: str) -> bool:
     """Whether the user asked, a remember-word stands in either text, or they are long together."""
     if "?" in message or len(message) + len(reply) > LONG_EXCHANGE:
         return True
-    return any(_words().remember.search(_folded(text)) for text in (message, reply))
+    return any(_pattern("remember").search(_folded(text)) for text in (message, reply))
 
 
 def is_event(message: str, reply: str) -> bool:
     """Whether both texts together hold two different event words (LM-6)."""
     text = _folded(f"{message[: READ // 2]}\n{reply}")
-    return sum(pattern.search(text) is not None for pattern in _words().events.values()) >= EVENT_WORDS
+    return sum(pattern.search(text) is not None for pattern in _patterns("events").values()) >= EVENT_WORDS
 
 
 def tags_of(text: str) -> tuple[str, ...]:
     """`task`, `agenda`, `communication`, `client`, `project`, as far as a word of theirs occurs (LM-8)."""
     folded = _folded(text)
-    return tuple(name for name, pattern in _words().tags.items() if pattern.search(folded))
+    return tuple(name for name, pattern in _patterns("tags").items() if pattern.search(folded))
 
 
 def preferences_in(message: str) -> tuple[Preference, ...]:
@@ -120,13 +99,13 @@ def preferences_in(message: str) -> tuple[Preference, ...]:
     found: dict[str, Preference] = {}
     for sentence in _SENTENCE.finditer(_GREETING.sub(" ", _folded(message))):
         text = sentence[0]
-        prefers = _words().prefer.search(text)
-        if prefers is None or _words().not_prefer.search(text):
+        prefers = _pattern("prefer").search(text)
+        if prefers is None or _pattern("not_prefer").search(text):
             continue
-        if value := _nearest(_words().channels, text, prefers.start()):
+        if value := _nearest(_patterns("channels"), text, prefers.start()):
             found.setdefault("c", Preference("communication_preference", value, "communication"))
-        time = _hour(text) or _nearest(_words().times, text, 0)
-        if time and (_words().contact.search(text) or time == "business_hours"):
+        time = _hour(text) or _nearest(_patterns("times"), text, 0)
+        if time and (_pattern("contact").search(text) or time == "business_hours"):
             found.setdefault("t", Preference("time_preference", time, "scheduling"))
     return tuple(found.values())
 

@@ -1,4 +1,4 @@
-"""What is believed of a user's habits: confidence by observation (LM-3), and moods that return (HM-4, pure).
+"""Habits of a user, with a confidence by observation (LM-3), and recurring moods (HM-4, pure).
 
 Confidence: FIRST at first sight; a confirming observation takes it c → c + RAISE · (1 - c), a contradicting
 one c → c - LOWER; when that falls below REPLACE, the new value takes the place of the old one, at FIRST.
@@ -16,15 +16,15 @@ RAISE = 0.25
 LOWER = 0.25
 REPLACE = 0.3
 CYCLES = 50
-"""Cycles that an entry remembers: one of these is never counted twice."""
+"""Cycles that an entry names; none of them is counted twice."""
 MOODS = 200
-"""Moods that are remembered to see a pattern."""
+"""Moods that a profile holds."""
 RECURRING = 3
 """Cycles with the same mood on the same topic that make a pattern."""
 
 
-def observed(profile: Profile, preference: Preference, cycle: str, at: datetime) -> Profile:
-    """The profile after one observation; unchanged when the entry has counted this cycle already."""
+def with_observation(profile: Profile, preference: Preference, cycle: str, at: datetime) -> Profile:
+    """The profile after one observation; unchanged when its entry has counted the cycle."""
     known = next((entry for entry in profile.entries if entry.key == preference.key), None)
     if known is None:
         return profile.model_copy(update={"entries": (*profile.entries, _first(preference, cycle, at))})
@@ -62,8 +62,8 @@ def _changed(known: ProfileEntry, preference: Preference, cycle: str, at: dateti
     )
 
 
-def felt(profile: Profile, mood: Mood, cycle: str, at: datetime) -> Profile:
-    """The profile with the mood of a cycle that began at `at`; unchanged when it knows that cycle's mood."""
+def with_mood(profile: Profile, mood: Mood, cycle: str, at: datetime) -> Profile:
+    """The profile with the mood of a cycle that began at `at`; unchanged when it has one of this cycle."""
     if any(known == cycle for known, _ in profile.moods):
         return profile
     return profile.model_copy(
@@ -71,10 +71,10 @@ def felt(profile: Profile, mood: Mood, cycle: str, at: datetime) -> Profile:
     )
 
 
-def recurring(profile: Profile, mood: Mood, cycle: str, language: Language) -> MemoryDraft | None:
-    """The pattern that `mood` belongs to, once it came up on the same topic in `RECURRING` cycles (HM-4).
+def recurring_mood(profile: Profile, mood: Mood, cycle: str, language: Language) -> MemoryDraft | None:
+    """The pattern that a mood on the same topic in RECURRING cycles makes (HM-4); None: there is none.
 
-    The key names mood and topic, so that a further occurrence meets the same memory and can reinforce it.
+    The key names mood and topic, so that a further occurrence reinforces the same memory.
     """
     same = [each for _, each in profile.moods if (each.name, each.topic) == (mood.name, mood.topic)]
     if not mood.topic or len(same) < RECURRING:

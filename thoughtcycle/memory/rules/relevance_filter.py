@@ -1,13 +1,14 @@
-"""Which exchanges are worth judging, by word lists and for 0 tokens (SM-2, SM-3).
+"""The funnel: drops exchanges that say nothing worth judging, by word lists, without a model (SM-2, SM-3).
 
-A message is read in both languages at once, because people mix them. Reading is linear in its length: of a
-pasted book the beginning decides.
+A message is read in both languages at once, because people mix them. Reading is linear in its length; of a
+long text the beginning decides.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any, Literal
 
 from thoughtcycle.memory.rules.small_talk import (
@@ -16,11 +17,10 @@ from thoughtcycle.memory.rules.small_talk import (
     is_light,
     is_order,
     is_play,
-    phrases,
     without_comparisons,
 )
 from thoughtcycle.memory.text import fold
-from thoughtcycle.prompts.loader import LANGUAGES, word_lists
+from thoughtcycle.prompts.loader import LANGUAGES, joined_pattern, word_lists
 
 Reason = Literal[
     "symbols", "short", "courtesy", "lookup", "recall", "unsaid", "reply", "value", "fact", "code", "content"
@@ -30,11 +30,11 @@ small talk; a question that the world answers; one that the memory answers; not 
 passes: a value word, a fact about the user, code, anything else."""
 
 SHORTEST = 10
-"""Characters of a message; what is shorter is dropped (SM-2)."""
+"""Characters of a message; a shorter one is dropped (SM-2)."""
 READ = 4_000
-"""Characters of a message that are read; what matters of a longer one stands there, and it passes anyway."""
+"""Characters of a message that are read: they decide about a longer one, too."""
 LONG = 30
-"""Words of a sentence from which on it tells more than it asks or greets."""
+"""Words of a sentence; a longer one tells more than it asks or greets."""
 
 _ADDRESS = re.compile(r"(?:https?://|www?\.)\S+|\S+@\S+\.\S+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -48,74 +48,41 @@ _STRETCHED = re.compile(r"([a-z])\1{2,}")
 _APOSTROPHES = str.maketrans("’‘`´", "''''")
 
 
-_PATTERNS = (
-    "lookups",
-    "works",
-    "pasted",
-    "recalls",
-    "own",
-    "value",
-    "value_reply",
-    "not_value",
-    "unsaid",
-    "into",
-)
-
-
 @dataclass(frozen=True)
 class Verdict:
-    """What the funnel says of one message or of an exchange."""
+    """The verdict of the funnel on a message or an exchange."""
 
     passed: bool
     reason: Reason
 
-    @property
-    def forced(self) -> bool:
-        """Whether a value word overrode every other filter (SM-3)."""
-        return self.reason == "value"
+
+def _pattern(entry: str) -> re.Pattern[str]:
+    return joined_pattern("language/funnel", entry)
 
 
-@dataclass(frozen=True)
-class _Lists:
-    courtesies: tuple[re.Pattern[str], ...]
-    fillers: frozenset[str]
-    leads: re.Pattern[str]
-    lookups: re.Pattern[str]
-    works: re.Pattern[str]
-    pasted: re.Pattern[str]
-    recalls: re.Pattern[str]
-    own: re.Pattern[str]
-    value: re.Pattern[str]
-    value_reply: re.Pattern[str]
-    not_value: re.Pattern[str]
-    unsaid: re.Pattern[str]
-    into: re.Pattern[str]
-    contractions: Mapping[str, str]
+def _entries(entry: str, file: str = "language/funnel") -> list[Any]:
+    return [word_lists(language, file)[entry] for language in LANGUAGES]
 
 
 @cache
-def _lists() -> _Lists:
-    data = [word_lists(language, "language/funnel") for language in LANGUAGES]
-
-    def together(name: str, form: str = "(?:{})") -> re.Pattern[str]:
-        return re.compile(form.format("|".join(f"(?:{each[name]})" for each in data)))
-
-    def first_of(name: str) -> dict[str, Any]:
-        return {key: value for each in reversed(data) for key, value in each[name].items()}
-
-    return _Lists(
-        courtesies=tuple(
-            re.compile(rf"(?:{phrase})(?![\w'])")
-            for phrase in (*(phrase for each in data for phrase in each["courtesies"]), *phrases())
-        ),
-        fillers=frozenset(word for each in data for word in each["fillers"]),
-        leads=together("leads", "(?:{})*"),
-        contractions=first_of("contractions"),
-        **{name: together(name) for name in _PATTERNS},
-    )
+def _courtesies() -> tuple[re.Pattern[str], ...]:
+    """Phrases of courtesy, and remarks on the time of the year."""
+    phrases = chain(*_entries("courtesies"), *_entries("phrases", "language/idle"))
+    return tuple(re.compile(rf"(?:{phrase})(?![\w'])") for phrase in phrases)
 
 
-def of_message(text: str, *, personal: bool = False, unsaid: bool = False) -> Verdict:
+@cache
+def _fillers() -> frozenset[str]:
+    return frozenset(chain(*_entries("fillers")))
+
+
+@cache
+def _contractions() -> Mapping[str, str]:
+    """Short forms written out; one that two languages have counts in the first."""
+    return {key: value for each in reversed(_entries("contractions")) for key, value in each.items()}
+
+
+def filter_message(text: str, *, personal: bool = False, unsaid: bool = False) -> Verdict:
     """The verdict for a message of the user.
 
     `personal`: the language rules found that it states something about the user, or asks to note something
@@ -124,14 +91,13 @@ def of_message(text: str, *, personal: bool = False, unsaid: bool = False) -> Ve
     head = text[:READ].strip()
     plain = _plain(head)
     own_words = _QUOTED.sub(" ", plain)
-    lists = _lists()
-    if unsaid or lists.unsaid.search(own_words):
+    if unsaid or _pattern("unsaid").search(own_words):
         return Verdict(False, "unsaid")
     if not _LETTERS.search(_ADDRESS.sub(" ", plain)):
         return Verdict(False, "symbols")
     if _is_pasted(own_words):
         return Verdict(False, "lookup")
-    if _valuable(own_words, lists.value):
+    if _has_value(own_words, "value"):
         return Verdict(True, "value")
     if personal:
         return Verdict(True, "fact")
@@ -141,22 +107,22 @@ def of_message(text: str, *, personal: bool = False, unsaid: bool = False) -> Ve
     return Verdict(False, dropped) if dropped else Verdict(True, "content")
 
 
-def of_reply(text: str) -> Verdict:
-    """The verdict for what the assistant answered: mere prose is judged by the message that it answers.
+def filter_reply(text: str) -> Verdict:
+    """The verdict for a reply: plain prose is judged by the message that it answers.
 
-    It passes by itself when it holds code, or tells what was decided together.
+    A reply passes by itself with code, or with a decision made together.
     """
     if _FENCE.search(text):
         return Verdict(True, "code")
-    if _valuable(_QUOTED.sub(" ", _plain(text[:READ])), _lists().value_reply):
+    if _has_value(_QUOTED.sub(" ", _plain(text[:READ])), "value_reply"):
         return Verdict(True, "value")
     return Verdict(False, "reply")
 
 
-def of_exchange(message: Verdict, reply: Verdict) -> Verdict:
+def filter_exchange(message: Verdict, reply: Verdict) -> Verdict:
     """The verdict for a cycle: it passes if either of its messages does.
 
-    What the user does not want kept is not kept, whatever was answered to it.
+    A message that the user does not want remembered is dropped, whatever the reply.
     """
     if message.passed or message.reason == "unsaid" or not reply.passed:
         return message
@@ -165,13 +131,13 @@ def of_exchange(message: Verdict, reply: Verdict) -> Verdict:
 
 def _plain(text: str) -> str:
     """`text` in lower case without accents, with its short forms written out."""
-    words = _lists().contractions
+    words = _contractions()
     folded = _STRETCHED.sub(r"\1\1", fold(text.translate(_APOSTROPHES)))
     return _WORD.sub(lambda match: words.get(match[0], match[0]), folded)
 
 
-def _valuable(text: str, words: re.Pattern[str]) -> bool:
-    return words.search(_lists().not_value.sub(" ", text)) is not None
+def _has_value(text: str, entry: Literal["value", "value_reply"]) -> bool:
+    return _pattern(entry).search(_pattern("not_value").sub(" ", text)) is not None
 
 
 def _dropped(text: str, length: int) -> Reason | None:
@@ -186,26 +152,28 @@ def _dropped(text: str, length: int) -> Reason | None:
 
 
 def _of_sentence(sentence: str) -> Reason | None:
-    """What a sentence is that says nothing about anybody; None when it may."""
-    lists = _lists()
+    """Why a sentence says nothing about anybody; None when it may."""
     if len(sentence.split()) > LONG:
         return None
     if not _LETTERS.search(_ADDRESS.sub(" ", sentence)) or _says_nothing(sentence):
         return "courtesy"
     sentence = without_comparisons(sentence)
     start = _lead(sentence)
-    if lists.recalls.match(sentence, start):
+    if _pattern("recalls").match(sentence, start):
         return "recall"
     if is_play(sentence, start) or is_idle(sentence, start):
         return "lookup"
-    known = lists.lookups.match(sentence, start) or lists.works.match(sentence, start)
-    asks = known is not None or is_order(sentence, start)
-    return "lookup" if asks and not lists.own.search(sentence, start) else None
+    asks = any(_pattern(entry).match(sentence, start) for entry in ("lookups", "works"))
+    asks = asks or is_order(sentence, start)
+    return "lookup" if asks and not _pattern("own").search(sentence, start) else None
 
 
 def _lead(sentence: str) -> int:
-    match = _lists().leads.match(sentence)
-    return match.end() if match else 0
+    """The end of the words that lead in."""
+    end = 0
+    while (match := _pattern("leads").match(sentence, end)) and match.end() > end:
+        end = match.end()
+    return end
 
 
 def _says_nothing(sentence: str) -> bool:
@@ -213,14 +181,13 @@ def _says_nothing(sentence: str) -> bool:
 
     The longest phrase is taken each time; fillers alone are no courtesy.
     """
-    lists = _lists()
     at, read, phrases = 0, 0, 0
     courteous, light = True, True
     while (courteous or light) and (word := _WORD.search(sentence, at)):
-        found = (phrase.match(sentence, word.start()) for phrase in lists.courtesies)
+        found = (phrase.match(sentence, word.start()) for phrase in _courtesies())
         end = max((match.end() for match in found if match), default=0)
         phrases += bool(end)
-        courteous &= bool(end) or word[0] in lists.fillers
+        courteous &= bool(end) or word[0] in _fillers()
         light &= read < LIGHT and (bool(end) or is_light(word[0]))
         read += 1
         at = end or word.end()
@@ -228,7 +195,6 @@ def _says_nothing(sentence: str) -> bool:
 
 
 def _is_pasted(text: str) -> bool:
-    """Whether it asks to work on a text that it holds: what stands in there is nobody's statement."""
-    lists = _lists()
-    match = lists.pasted.match(text, _lead(text))
-    return match is not None and (":" in text or lists.into.search(text, match.end()) is not None)
+    """Whether it asks to work on a text that it contains; that text is nobody's statement."""
+    match = _pattern("pasted").match(text, _lead(text))
+    return match is not None and (":" in text or _pattern("into").search(text, match.end()) is not None)

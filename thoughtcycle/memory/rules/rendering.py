@@ -1,48 +1,53 @@
-"""The memory of a conversation as an agent gets it: as one text and as one object (CM-10; pure)."""
+"""Renders a conversation memory for an agent: as one text and as one JSON object (CM-10; pure)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thoughtcycle.memory.model import CRITICAL, ConversationMemory, Cycle, CycleMessage
-from thoughtcycle.memory.rules.word_budget import Volume, counted, cycle_words, reply_text, usage
+from thoughtcycle.memory.model import CRITICAL, ConversationMemory, Cycle
+from thoughtcycle.memory.rules.word_budget import (
+    WordBudget,
+    cycle_words,
+    reply_text,
+    usage_percent,
+    with_word_counts,
+)
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
+_METADATA = [
+    "total_cycles",
+    "total_word_count",
+    "last_compression",
+    "compression_count",
+    "created_at",
+    "updated_at",
+]
 
-def as_object(memory: ConversationMemory, recent: Sequence[Cycle], volume: Volume) -> dict[str, Any]:
-    """Recent cycles byte for byte, old summaries, critical data, counts; plain JSON under SPEC's names.
+
+def render_object(memory: ConversationMemory, recent: Sequence[Cycle], budget: WordBudget) -> dict[str, Any]:
+    """Recent cycles verbatim, old summaries, critical data and counts, as plain JSON.
 
     `recent`: the complete cycles of the window, oldest first. Word counts are made anew (CM-8).
     """
-    whole = counted(memory, recent)
-    plain = whole.model_dump(mode="json", exclude={"critical_data", "working", "periods", "revision"})
+    whole = with_word_counts(memory, recent)
+    plain = whole.model_dump(mode="json")
     return {
         "chat_id": plain["chat_id"],
         "user_id": plain["user_id"],
         "recent_memory": [_recent(cycle) for cycle in recent],
-        "working_memory": whole.working,
+        "working_memory": plain["working"],
         "old_memory": plain["old_memory"],
-        "periods": [period.model_dump(mode="json") for period in whole.periods],
+        "periods": plain["periods"],
         "ledger": plain["ledger"],
         "critical_data": {
             kind: [
-                datum.model_dump(mode="json", exclude={"kind"})
-                for datum in whole.critical_data
-                if datum.kind == kind
+                {name: value for name, value in datum.items() if name != "kind"}
+                for datum in plain["critical_data"]
+                if datum["kind"] == kind
             ]
             for kind in CRITICAL
         },
-        "metadata": {
-            name: plain[name]
-            for name in (
-                "total_cycles",
-                "total_word_count",
-                "last_compression",
-                "compression_count",
-                "created_at",
-                "updated_at",
-            )
-        },
-        "usage_percent": usage(whole, volume),
+        "metadata": {name: plain[name] for name in (*_METADATA, "created_at", "updated_at")},
+        "usage_percent": usage_percent(whole, budget),
         "stuck": whole.stuck,
     }
 
@@ -57,16 +62,18 @@ def _recent(cycle: Cycle) -> dict[str, Any]:
     }
 
 
-def as_text(memory: ConversationMemory, recent: Sequence[Cycle], volume: Volume, language: Language) -> str:
-    """The same for reading: critical data, the state of things, what was before, the last exchanges."""
-    whole = counted(memory, recent)
+def render_text(
+    memory: ConversationMemory, recent: Sequence[Cycle], budget: WordBudget, language: Language
+) -> str:
+    """The same as text: critical data, working summary, old summaries, the last exchanges."""
+    whole = with_word_counts(memory, recent)
     said = texts(language, "conversation")
     blocks = [block for block in _blocks(whole, recent, said) if block]
     share = said.fill(
         "usage",
         words=whole.total_word_count,
-        limit=volume.words,
-        percent=f"{usage(whole, volume):g}",
+        limit=budget.words,
+        percent=f"{usage_percent(whole, budget):g}",
         cycles=whole.total_cycles,
         compressions=whole.compression_count,
     )
@@ -85,16 +92,9 @@ def _blocks(memory: ConversationMemory, recent: Sequence[Cycle], said: Texts) ->
         pending = f"{said['pending']} " if entry.pending_summarization else ""
         old.append(f"- {entry.timestamp:%Y-%m-%d}: {pending}{entry.summary}")
     yield _block(said["old"], old)
-    spoken = [
-        f"{said['user' if one.role == 'user' else 'assistant']}: {one.text}" for one in _messages(recent)
-    ]
+    messages = (one for cycle in recent for one in (cycle.message, *cycle.replies))
+    spoken = [f"{said['user' if one.role == 'user' else 'assistant']}: {one.text}" for one in messages]
     yield _block(said["recent"], spoken)
-
-
-def _messages(recent: Sequence[Cycle]) -> Iterator[CycleMessage]:
-    for cycle in recent:
-        yield cycle.message
-        yield from cycle.replies
 
 
 def _block(heading: str, lines: Sequence[str]) -> str:

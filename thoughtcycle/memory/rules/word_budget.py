@@ -1,36 +1,39 @@
-"""How much a conversation's memory holds, in words, and when that is too much (CM-5; pure)."""
+"""The word budget of a conversation memory, and its word counts (CM-5; pure)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from thoughtcycle.budget import count_words
 from thoughtcycle.memory.model import ConversationMemory, Cycle, OldCycle, Period
 
+Summary = TypeVar("Summary", OldCycle, Period)
+
 
 @dataclass(frozen=True)
-class Volume:
-    """Limits of a conversation's memory; critical and preserved data are a ledger and do not count."""
+class WordBudget:
+    """Limits of a conversation memory; critical and preserved data do not count."""
 
     words: int = 2_500
     start: float = 0.9
     """Share of `words` at which compression starts."""
     target: float = 0.4
-    """Share of `words` to which it goes."""
+    """Share of `words` at which it ends."""
     summary: int = 50
     """Words of a cycle's summary."""
     compressed: int = 20
-    """Words of a summary that was compressed."""
+    """Words of a compressed summary."""
     period: int = 40
     """Words of the summary of several cycles."""
 
     @property
     def goal(self) -> int:
-        """Words that compression goes down to."""
+        """Words after compression."""
         return round(self.words * self.target)
 
 
 def reply_text(cycle: Cycle) -> str:
-    """The full reply: all that the user saw in the cycle, in order."""
+    """The full reply: all texts that the user saw in the cycle, in order."""
     return "\n\n".join(message.text for message in cycle.replies)
 
 
@@ -44,24 +47,19 @@ def recent_words(recent: Iterable[Cycle]) -> int:
     return sum(map(cycle_words, recent))
 
 
-def counted(memory: ConversationMemory, recent: Iterable[Cycle]) -> ConversationMemory:
-    """`memory` with every word count as it should be, whatever was stored (CM-8)."""
-    old = tuple(map(_right, memory.old_memory))
-    periods = tuple(map(_right_period, memory.periods))
+def with_word_counts(memory: ConversationMemory, recent: Iterable[Cycle]) -> ConversationMemory:
+    """`memory` with all words counted anew (CM-8)."""
+    old = tuple(_with_count(one, "summary_word_count") for one in memory.old_memory)
+    periods = tuple(_with_count(one, "word_count") for one in memory.periods)
     total = recent_words(recent) + count_words(memory.working)
     total += sum(one.summary_word_count for one in old) + sum(one.word_count for one in periods)
     changed = {"old_memory": old, "periods": periods, "total_word_count": total}
     return memory.model_copy(update=changed)
 
 
-def _right(one: OldCycle) -> OldCycle:
+def _with_count(one: Summary, field: str) -> Summary:
     words = count_words(one.summary)
-    return one if words == one.summary_word_count else one.model_copy(update={"summary_word_count": words})
-
-
-def _right_period(one: Period) -> Period:
-    words = count_words(one.summary)
-    return one if words == one.word_count else one.model_copy(update={"word_count": words})
+    return one if words == getattr(one, field) else one.model_copy(update={field: words})
 
 
 def old_words(summaries: Iterable[OldCycle | Period]) -> int:
@@ -69,11 +67,11 @@ def old_words(summaries: Iterable[OldCycle | Period]) -> int:
     return sum(count_words(one.summary) for one in summaries)
 
 
-def usage(memory: ConversationMemory, volume: Volume) -> float:
+def usage_percent(memory: ConversationMemory, budget: WordBudget) -> float:
     """Words in percent of the limit."""
-    return round(100 * memory.total_word_count / volume.words, 1)
+    return round(100 * memory.total_word_count / budget.words, 1)
 
 
-def compression_due(memory: ConversationMemory, volume: Volume) -> bool:
-    """Whether compression shall start: enough words, and a change since it last found no way."""
-    return not memory.stuck and memory.total_word_count >= volume.words * volume.start
+def compression_due(memory: ConversationMemory, budget: WordBudget) -> bool:
+    """Whether compression shall start: there are enough words, and it is not stuck."""
+    return not memory.stuck and memory.total_word_count >= budget.words * budget.start

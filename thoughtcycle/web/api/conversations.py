@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from thoughtcycle.errors import ChatUnknown
 from thoughtcycle.memory.chats import Removed
-from thoughtcycle.memory.rules import as_object, usage
+from thoughtcycle.memory.rules import render_object, usage_percent
 from thoughtcycle.runtime.forgetting import delete_chat
 from thoughtcycle.web.api.routing import api
 from thoughtcycle.web.server.dependencies import CurrentUser, MemoryDep, OwnChatId, ServerDep
@@ -49,7 +49,7 @@ async def list_conversations(
     user: CurrentUser, memory: MemoryDep, server: ServerDep, limit: Annotated[int, Query(ge=1, le=500)] = 100
 ) -> list[Summary]:
     """The chats, the last used first."""
-    volume = server.settings.limits.volume
+    budget = server.settings.limits.word_budget
     return [
         Summary(
             id=one.chat.id,
@@ -57,7 +57,7 @@ async def list_conversations(
             used=one.chat.used,
             cycles=one.chat.cycles,
             words=one.memory.total_word_count,
-            usage_percent=usage(one.memory, volume),
+            usage_percent=usage_percent(one.memory, budget),
         )
         for one in await memory.kept_chats(user, limit=limit)
     ]
@@ -67,7 +67,7 @@ async def list_conversations(
 async def show(chat: OwnChatId, user: CurrentUser, memory: MemoryDep, server: ServerDep) -> dict[str, Any]:
     """The memory of a chat as an agent gets it (CM-10)."""
     kept = await memory.kept_chat(user, chat)
-    return as_object(kept.memory, kept.recent, server.settings.limits.volume)
+    return render_object(kept.memory, kept.recent, server.settings.limits.word_budget)
 
 
 @router.get("/{chat}/messages")

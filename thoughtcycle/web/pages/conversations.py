@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse
 
 from thoughtcycle.memory.chats import KeptChat
 from thoughtcycle.memory.model import CRITICAL
-from thoughtcycle.memory.rules import as_object, usage
+from thoughtcycle.memory.rules import render_object, usage_percent
 from thoughtcycle.web.pages.chat_views import chat_list, chat_title
 from thoughtcycle.web.pages.rendering import Reader
 from thoughtcycle.web.pages.routing import pages
@@ -21,28 +21,28 @@ LISTED = 200
 @router.get("")
 async def conversations(reader: Reader, memory: MemoryDep, server: ServerDep) -> HTMLResponse:
     """The chats, the last used first."""
-    volume = server.settings.limits.volume
+    budget = server.settings.limits.word_budget
     found = await memory.kept_chats(reader.user, limit=LISTED)
     last = {one.chat.id: last_message(one) for one in found}
     chats = chat_list([one.chat for one in found], last, reader.say("chat.nameless"))
     memories = {one.chat.id: one.memory for one in found}
-    shares = {id: usage(one, volume) for id, one in memories.items()}
-    return reader.html("conversations.html", chats=chats, kept=memories, shares=shares, limit=volume.words)
+    shares = {id: usage_percent(one, budget) for id, one in memories.items()}
+    return reader.html("conversations.html", chats=chats, kept=memories, shares=shares, limit=budget.words)
 
 
 @router.get("/{chat}")
 async def conversation(reader: Reader, chat: OwnChatId, memory: MemoryDep, server: ServerDep) -> HTMLResponse:
     """The memory of one chat."""
-    volume = server.settings.limits.volume
+    budget = server.settings.limits.word_budget
     kept = await memory.kept_chat(reader.user, chat)
     return reader.html(
         "conversation.html",
         chat=chat,
         title=kept.chat.title or "",
         shown=chat_title(kept.chat.title, last_message(kept), reader.say("chat.nameless")),
-        it=as_object(kept.memory, kept.recent, volume),
+        it=render_object(kept.memory, kept.recent, budget),
         critical=CRITICAL,
-        limit=volume.words,
+        limit=budget.words,
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.rules import FORGOTTEN, strength
+from thoughtcycle.memory.rules import FORGOTTEN_STRENGTH, strength
 
 POINTS = 7
 AHEAD = timedelta(weeks=4)
@@ -56,7 +56,7 @@ def strength_curve(
         now=point(now),
         strength=strength(record, now),
         fades=record.kind == "emo" and not record.pinned,
-        floor=_height(FORGOTTEN, height, inset),
+        floor=_height(FORGOTTEN_STRENGTH, height, inset),
         begin=begin,
         end=end,
     )
