@@ -107,7 +107,8 @@ async def main() -> None:
         async def open_cycle(chat: str) -> None:
             now = datetime.now(UTC)
             message = named("CycleMessage")(id=f"message-{chat}", role="user", text="Tudo bem?", at=now)
-            await memory.open_cycle("ana", chat, message, parent=None, channel="cli")
+            transcript = getattr(memory, "transcript", memory)  # an older `Memory` was its own transcript
+            await transcript.open_cycle("ana", chat, message, parent=None, channel="cli")
 
         async def turn(text: str) -> None:
             context = named("Context")(user_id="ana", language="pt")
