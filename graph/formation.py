@@ -8,7 +8,6 @@ from langgraph.graph.state import CompiledStateGraph
 from thoughtcycle.graph.node import make_node
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.services import Provider, Services, provider_of
-from thoughtcycle.nodes.formation.compress import compress
 from thoughtcycle.nodes.formation.embed import embed
 from thoughtcycle.nodes.formation.filter import filter_exchange
 from thoughtcycle.nodes.formation.finish import finish
@@ -22,7 +21,7 @@ from thoughtcycle.nodes.formation.state import (
     FormationState,
     FormationUpdate,
 )
-from thoughtcycle.nodes.formation.summarise import summarise
+from thoughtcycle.nodes.formation.summaries import compress, summarise
 from thoughtcycle.nodes.formation.update_profile import update_profile
 
 NAME = "formation"

@@ -1,4 +1,4 @@
-"""Embeds the messages, so that a reply finds them by meaning without waiting for the vectors."""
+"""Embeds messages ahead of the replies that search them."""
 
 import logging
 
@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 
 
 async def embed(forming: FormationRun) -> FormationUpdate:
-    """Embeds what is pending; while the model is out of reach words serve, and a later cycle does it."""
+    """Embeds pending messages; while the embedding model is out of reach a later cycle does it."""
     try:
         await forming.memory.recall.embed_messages(forming.user)
     except ModelFailed as failure:

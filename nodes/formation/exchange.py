@@ -24,7 +24,7 @@ class Exchange:
     at: datetime
     """The message's own time, in the user's time zone."""
     language: Language = "pt"
-    """Decides where the words do not."""
+    """The language where the message shows none."""
     persona: str = "Katherine"
 
     @cached_property
@@ -39,11 +39,8 @@ class Exchange:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Whether the exchange is worth judging; whatever holds critical data is."""
+        """The verdict of the relevance filter; an exchange with critical data always passes."""
         told = disclosure(self.message, self.language, self.at)
-        message = filter_message(
-            self.message,
-            personal=told.personal or bool(self.critical),
-            unsaid=told.unsaid or told.forgets,
-        )
+        personal, unsaid = told.personal or bool(self.critical), told.unsaid or told.forgets
+        message = filter_message(self.message, personal=personal, unsaid=unsaid)
         return filter_exchange(message, filter_reply(self.reply))

@@ -5,13 +5,13 @@ import asyncio
 from thoughtcycle.nodes.formation.run import FormationRun, digest_of, exchange_of
 from thoughtcycle.nodes.formation.state import FormationUpdate
 
-NOTHING: FormationUpdate = {"done": True, "dropped": None, "judgement": None}
+_DONE: FormationUpdate = {"done": True, "dropped": None, "judgement": None}
 
 
 async def filter_exchange(forming: FormationRun) -> FormationUpdate:
-    """Filters the cycle; one that is no longer pending is done, one judged before is not judged again.
+    """Applies the relevance filter to a pending cycle; any other is done.
 
-    Of a user who has paused nothing is analysed (BY-10).
+    While the user has paused memory, no cycle is analysed (BY-10).
     """
     memory, user = forming.memory, forming.user
     wanted = forming.state.get("cycle_id") or ""
@@ -22,12 +22,12 @@ async def filter_exchange(forming: FormationRun) -> FormationUpdate:
         # A concurrent run may have learned from it.
         await memory.unlearning.unlearn(user, cycle, cycle.judgement.summary)
     if cycle is None or cycle.formation != "pending":
-        return {**NOTHING, "cycle_id": wanted}
+        return {**_DONE, "cycle_id": wanted}
     if (await memory.settings(user)).paused:
         await memory.conversations.form_cycle(
             user, cycle.id, judgement=None, marks=(), formation="none", expected=cycle
         )
-        return {**NOTHING, "cycle_id": cycle.id}
+        return {**_DONE, "cycle_id": cycle.id}
     exchange = exchange_of(cycle, forming)
     verdict = await asyncio.to_thread(lambda: exchange.verdict)
     return {

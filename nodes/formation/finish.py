@@ -1,4 +1,4 @@
-"""Marks the cycle as understood."""
+"""Marks the cycle as formed."""
 
 from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.nodes.formation.run import FormationRun
@@ -6,12 +6,12 @@ from thoughtcycle.nodes.formation.state import FormationUpdate
 
 
 async def finish(forming: FormationRun) -> FormationUpdate:
-    """The last write of a run: whatever a crash left undone before it is done again.
+    """The last write of a run; after a crash before it, the run is repeated.
 
-    Raises Conflict when the cycle has a newer reply by now, which is understood in its turn.
+    Raises Conflict when the cycle has a newer reply by now, which gets a run of its own.
     """
     cycle = await forming.cycle()
-    kept = await forming.memory.conversations.form_cycle(
+    stored = await forming.memory.conversations.form_cycle(
         forming.user,
         cycle.id,
         judgement=forming.judgement,
@@ -19,6 +19,6 @@ async def finish(forming: FormationRun) -> FormationUpdate:
         formation="done",
         expected=cycle,
     )
-    if kept is None:
+    if stored is None:
         raise Conflict
     return {"done": True}

@@ -1,7 +1,6 @@
 """Reconciles the facts of an exchange with known memories: same, newer, or unrelated (HM-6)."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 
 from thoughtcycle.language.facts import Claim, Relation
 from thoughtcycle.language.facts import reconcile as relate
@@ -11,13 +10,13 @@ from thoughtcycle.nodes.formation.state import FormationUpdate
 from thoughtcycle.prompts.loader import Language, texts
 
 NEAREST = 5
-"""Known memories that a fact is compared with: what it corrects is nearly always among the nearest three."""
+"""Known memories that a fact is compared with; nearly always three would do."""
 
 
 async def reconcile(forming: FormationRun) -> FormationUpdate:
-    """Saves, reinforces, merges or supersedes; repeating it changes nothing.
+    """Saves, reinforces, merges or supersedes memories; idempotent.
 
-    A cycle reinforces nothing that it told itself. What was deleted after it was said is not kept again.
+    A cycle does not reinforce its own memories, nor bring back memories that were deleted after it.
     """
     cycle = await forming.cycle()
     await reconcile_facts(forming, cycle, forming.judgement)
@@ -33,7 +32,9 @@ async def reconcile_facts(forming: FormationRun, cycle: Cycle, judgement: Judgem
 
 async def _reconcile_fact(forming: FormationRun, cycle: Cycle, fact: FoundFact, draft: MemoryDraft) -> None:
     memory, user, said = forming.memory, forming.user, cycle.message.at
-    near = {record.id: record for record in await _nearest(forming, fact)}
+    near = {record.id: record for record in await forming.find(fact.content, NEAREST)}
+    named = [id for id in (fact.same_as, fact.replaces) if id is not None and id not in near]
+    near |= {record.id: record for record in await memory.active(user, named)}
     relation = related(fact, near, forming.language)
     target = near.get(relation.id or "")
     if fact.denies:
@@ -44,7 +45,7 @@ async def _reconcile_fact(forming: FormationRun, cycle: Cycle, fact: FoundFact, 
         await _finish_merge(forming, cycle, fact, target, near)
     elif relation.relation == "same":
         await _reinforce_or_merge(forming, cycle, draft, target, broader=relation.broader == "fact")
-    elif not _later(target, cycle, said):
+    elif not _later(target, cycle):
         return
     elif fact.key is not None and fact.key == target.key:
         await memory.save(user, [draft])
@@ -64,11 +65,11 @@ async def _reconcile_fact(forming: FormationRun, cycle: Cycle, fact: FoundFact, 
 async def _take_back(
     forming: FormationRun, cycle: Cycle, fact: FoundFact, near: Iterable[MemoryRecord]
 ) -> None:
-    """Says of what the fact denies that it is no longer so; what it was stays in history."""
+    """Updates the memories that the fact denies to "no longer …"; their history keeps the old text."""
     words = texts(forming.language, "actions/memory_update")
     for target in near:
         under = target.key == fact.key or str(target.key).startswith(f"{fact.key}:")
-        if under and _later(target, cycle, cycle.message.at):
+        if under and _later(target, cycle):
             await forming.memory.update(
                 forming.user,
                 target.id,
@@ -80,7 +81,7 @@ async def _take_back(
 
 
 def related(fact: FoundFact, near: Mapping[str, MemoryRecord], language: Language) -> Relation:
-    """The relation of a fact to the nearest memories: as the judge saw it, else by rules."""
+    """The relation of a fact to the nearest memories: as the judge decided, else by rules."""
     if fact.same_as in near:
         return Relation("same", fact.same_as)
     if fact.replaces in near:
@@ -99,7 +100,7 @@ def related(fact: FoundFact, near: Mapping[str, MemoryRecord], language: Languag
 async def _reinforce_or_merge(
     forming: FormationRun, cycle: Cycle, draft: MemoryDraft, target: MemoryRecord, *, broader: bool
 ) -> None:
-    """Reinforces the known memory; where the new wording says more, merges the known one into it."""
+    """Reinforces the known memory; where the new one is broader, merges the known one into it."""
     if not broader:
         await forming.memory.reinforce(forming.user, target.id, cycle=cycle.id, said=cycle.message.at)
         return
@@ -117,7 +118,7 @@ async def _reinforce_or_merge(
 async def _finish_merge(
     forming: FormationRun, cycle: Cycle, fact: FoundFact, own: MemoryRecord, near: Mapping[str, MemoryRecord]
 ) -> None:
-    """Finishes the merge of a run that ended between saving the new wording and merging the old one."""
+    """Finishes the merge of a run that ended between saving the new memory and merging the old one."""
     if own.content != fact.content:
         return
     others = {id: record for id, record in near.items() if record.source.cycle != cycle.id}
@@ -126,20 +127,13 @@ async def _finish_merge(
         await forming.memory.merge(forming.user, own.id, relation.id, cycle=cycle.id)
 
 
-def _later(target: MemoryRecord, cycle: Cycle, said: datetime) -> bool:
-    """Whether what this cycle told may take the place of `target`: not of its own, nor of what came after."""
-    return target.source.cycle != cycle.id and said >= target.valid_from
-
-
-async def _nearest(forming: FormationRun, fact: FoundFact) -> list[MemoryRecord]:
-    near = {record.id: record for record in await forming.find(fact.content, NEAREST)}
-    named = [id for id in (fact.same_as, fact.replaces) if id is not None and id not in near]
-    near |= {record.id: record for record in await forming.memory.active(forming.user, named)}
-    return list(near.values())
+def _later(target: MemoryRecord, cycle: Cycle) -> bool:
+    """Whether this cycle may supersede `target`: it is another one, and not an earlier one."""
+    return target.source.cycle != cycle.id and cycle.message.at >= target.valid_from
 
 
 def drafted(fact: FoundFact, cycle: Cycle, judgement: Judgement) -> MemoryDraft:
-    """The memory that a fact becomes; landmarks are episodic, everything else goes by its kind."""
+    """The draft of a fact's memory; a landmark is episodic, the layer of others follows from their kind."""
     return MemoryDraft(
         content=fact.content,
         type=fact.type,

@@ -13,15 +13,13 @@ from thoughtcycle.memory.rules import (
     missing_cycles,
     working_due,
 )
-from thoughtcycle.memory.storage import Conflict
-from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.formation.judge import judge_cycle
 from thoughtcycle.nodes.formation.reconcile import reconcile_facts
 from thoughtcycle.nodes.formation.run import FormationRun
-from thoughtcycle.nodes.formation.state import Due, FormationUpdate
+from thoughtcycle.nodes.formation.state import FormationUpdate
 
 NEAR = 8
-"""So many cycles back the last one that was taken in is looked for: as a rule it is the one before."""
+"""How many cycles back the head of the memory is looked for; as a rule it is the one before."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +29,11 @@ class LiveConversation:
     memory: ConversationMemory
     """All of it where there are none `before`."""
     live: Sequence[str]
-    """The cycles of the live branch, oldest first; where many come `before`, its end."""
+    """Ids of the cycles of the live branch, oldest first, without those `before`."""
     cycles: Sequence[Cycle]
     """The cycles in the window, and those that leave it now."""
     before: int = 0
-    """Cycles before `live`, which the memory knows as they are."""
+    """Number of earlier cycles, whose part of the memory is up to date."""
 
     @property
     def recent(self) -> list[Cycle]:
@@ -45,18 +43,16 @@ class LiveConversation:
 
 
 async def roll_window(forming: FormationRun) -> FormationUpdate:
-    """Ages the cycles that left the window (CM-2, CM-3, CM-7) and chooses the next step.
+    """Moves the cycles that left the window into the memory (CM-2, CM-3, CM-7) and chooses the next step.
 
-    Makes up for what a crash left out: where the memory knows less than all that lies behind it, the live
-    branch is read from its beginning.
-
-    Cycles whose judgement is still pending are judged again first (CM-8), unless the model has just failed
-    for this one, too. Raises Conflict when another writer was faster; doing it again changes nothing twice.
+    Idempotent; it also adds cycles that a crash left out. Cycles with a pending judgement are judged again
+    first (CM-8), unless the model has just failed for this one. Raises Conflict when another writer was
+    faster.
     """
     talk, own = await read_live_conversation(forming), forming.state["cycle_id"]
-    left = [one for one in talk.cycles if one.id != own and one.judgement and one.judgement.pending]
-    if left and not forming.judgement.pending:
-        for one in left:
+    pending = [one for one in talk.cycles if one.id != own and one.judgement and one.judgement.pending]
+    if pending and not forming.judgement.pending:
+        for one in pending:
             await reconcile_facts(forming, one, await judge_cycle(forming, one))
         talk = await read_live_conversation(forming)
     now = forming.services.clock()
@@ -64,20 +60,15 @@ async def roll_window(forming: FormationRun) -> FormationUpdate:
     after = follow_branch(talk.memory, talk.live, talk.cycles, now, before=talk.before, budget=budget)
     if after != talk.memory:
         after = await forming.memory.conversations.keep_conversation_memory(after)
-    return {"due": due_step(after, forming.services.limits)}
-
-
-def due_step(memory: ConversationMemory, limits: Limits) -> Due:
-    """The step that the memory of the chat needs after it aged."""
-    if working_due(memory, limits.working_every):
-        return "summarise"
-    return "compress" if compression_due(memory, limits.word_budget) else "embed"
+    if working_due(after, forming.services.limits.working_every):
+        return {"due": "summarise"}
+    return {"due": "compress" if compression_due(after, budget) else "embed"}
 
 
 async def read_live_conversation(forming: FormationRun) -> LiveConversation:
     """The memory of the cycle's chat, its live branch, and the cycles that it needs.
 
-    Where the memory knows what lies behind it, no more than the end of the branch is read.
+    Where the memory is up to date, only the end of the branch is read.
     """
     user, chat, own = forming.user, forming.state["chat"], forming.state["cycle_id"]
     memory, live = await gather(
@@ -87,40 +78,25 @@ async def read_live_conversation(forming: FormationRun) -> LiveConversation:
     path = await forming.memory.conversation(user, chat, limit=NEAR, tip=own) if live else []
     if (end := branch_end(memory, path[::-1])) is not None:
         ids, before = end
-        return LiveConversation(
-            memory, ids, await _given(forming, missing_cycles(memory, ids, before=before), path), before
-        )
-    if memory.partial:  # what belongs to a branch only the whole tells
+        cycles = await _read_cycles(forming, missing_cycles(memory, ids, before=before), path)
+        return LiveConversation(memory, ids, cycles, before)
+    if memory.partial:  # only the whole memory tells its branch
         memory = await forming.memory.conversation_memory(user, chat)
     branch = live_until(memory, await forming.memory.transcript.branch(user, chat), own)
-    return LiveConversation(memory, branch, await _given(forming, missing_cycles(memory, branch), path))
+    return LiveConversation(memory, branch, await _read_cycles(forming, missing_cycles(memory, branch), path))
 
 
-async def whole_memory(forming: FormationRun, known: ConversationMemory) -> ConversationMemory:
-    """All of the memory of which `known` was read. Raises Conflict when it has been written since."""
-    if not known.partial:
-        return known
-    found = await forming.memory.conversation_memory(forming.user, forming.state["chat"])
-    if found.revision != known.revision:
-        raise Conflict
-    return found
-
-
-async def _given(forming: FormationRun, wanted: Sequence[str], path: Iterable[Cycle]) -> list[Cycle]:
-    """These cycles; those on the `path` are read already."""
+async def _read_cycles(forming: FormationRun, ids: Sequence[str], path: Iterable[Cycle]) -> list[Cycle]:
+    """The cycles of these ids, taken from `path` where they are in it."""
     read = {cycle.id: cycle for cycle in path}
-    rest = [id for id in wanted if id not in read]
-    return [
-        *(read[id] for id in wanted if id in read),
-        *await forming.memory.transcript.cycles(forming.user, rest),
-    ]
+    rest = await forming.memory.transcript.cycles(forming.user, [id for id in ids if id not in read])
+    return [*(read[id] for id in ids if id in read), *rest]
 
 
 def live_until(memory: ConversationMemory, live: Sequence[str], cycle: str) -> Sequence[str]:
-    """The live branch as far as formation has come: what waits behind this cycle has its own turn.
+    """The live branch up to `cycle` or the memory's head: each later cycle of a backlog has its own run.
 
-    Otherwise each cycle of a long backlog would take in all those behind it, in full. All of the branch
-    where it is not the one that the memory was made from.
+    All of it where the memory was made from another branch.
     """
     known = [cycle] if memory.head is None else [cycle, memory.head]
     if (memory.head is None and memory.revision) or not set(known) <= set(live):

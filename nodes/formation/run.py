@@ -1,4 +1,4 @@
-"""One step's view of a cycle that is being understood: state, user and services together."""
+"""One run of a formation step: state, user and services together."""
 
 from dataclasses import dataclass
 
@@ -37,9 +37,8 @@ class FormationRun(Run):
     async def cycle(self) -> Cycle:
         """The cycle, without the words of what the user has deleted.
 
-        Raises NotAllowed('cycle_unknown'), and Conflict when its words are others than those that the run
-        began with (it was answered anew, or something was deleted), nothing is to be learned from it, or
-        another worker has judged it otherwise.
+        Raises NotAllowed('cycle_unknown'), and Conflict when its text has changed since the run began (a new
+        reply, a deletion), it is excluded from formation, or another worker has judged it otherwise.
         """
         found = await self.memory.transcript.cycle(self.user, self.state["cycle_id"])
         if found is None:
@@ -52,7 +51,7 @@ class FormationRun(Run):
         return found
 
     async def hide_abandoned(self) -> None:
-        """Hides what was just learned, if its branch or reply has been abandoned since."""
+        """Hides memories of this cycle whose branch or reply has been abandoned since."""
         cycle = await self.cycle()
         anew = [cycle.id] if len(cycle.variants) > 1 else []
         if anew or not await self.memory.transcript.is_live(self.user, cycle.chat, cycle.id):
@@ -60,10 +59,7 @@ class FormationRun(Run):
             await self.memory.transcript.settle_branches(self.user, cycle.chat, tip, anew=anew)
 
     async def find(self, query: str, limit: int) -> list[MemoryRecord]:
-        """The active memories nearest to `query`, however far: whoever asks decides what they say of it.
-
-        By words alone while the embedding model is out of reach.
-        """
+        """The active memories nearest to `query`, however far; see `search_or_words`."""
         hits = await search_or_words(self.memory, self.user, query, limit, floor=0.0)
         return [hit.record for hit in hits if hit.record.status == "active"]
 
@@ -81,15 +77,14 @@ def exchange_of(cycle: Cycle, forming: FormationRun) -> Exchange:
 
 
 def digest_of(cycle: Cycle) -> str:
-    """Equal for equal words of the user and of the newest reply."""
+    """The hash of the user's message and the newest reply."""
     texts = [cycle.message.text, *(text.text for text in cycle.replies)]
     return digest("\x1f".join(texts))
 
 
 def open_formation_run(state: FormationState, runtime: Runtime[Context], services: Services) -> FormationRun:
-    """The run as this step sees it; NotAllowed without a user, InputRefused('bad_field')."""
+    """The run of a step. Raises NotAllowed without a user, InputRefused('bad_field')."""
     if not isinstance(state.get("cycle_id", ""), str):
         raise InputRefused("bad_field", name="cycle_id", expected="text")
-    return FormationRun(
-        context_of_run(runtime, adapt, services.single_user, public=services.public), services, state
-    )
+    context = context_of_run(runtime, adapt, services.single_user, public=services.public)
+    return FormationRun(context, services, state)

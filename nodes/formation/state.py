@@ -5,8 +5,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-Due = Literal["summarise", "compress", "embed"]
-
 
 class FormationInput(TypedDict):
     """The cycle to understand; empty: the user's oldest that waits."""
@@ -31,7 +29,7 @@ class FormationState(FormationInput):
     dropped: str | None
     """Why rules alone judge it (SM-2); None: it passed the funnel."""
     judgement: dict[str, Any] | None
-    due: Due
+    due: Literal["summarise", "compress", "embed"]
     """The step that the conversation memory needs next."""
     done: bool
 

@@ -1,4 +1,4 @@
-"""Decay: what has faded, expired or lies unused is archived; priorities follow use (HM-7, LM-11, LM-12)."""
+"""Archives faded, expired and unused memories; priorities follow use (HM-7, LM-11, LM-12)."""
 
 from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.rules import archive_reason, priority_by_use
@@ -7,31 +7,29 @@ from thoughtcycle.nodes.garden.state import GardenUpdate
 
 
 async def archive(garden: GardenRun) -> GardenUpdate:
-    """Archives page by page, so that it takes no more memory than a page; nothing that is pinned moves."""
-    aside, moved = Log("archive"), Log("prioritise")
+    """Works page by page, so that it takes no more memory than a page; pinned memories stay."""
+    archived, moved = Log("archive"), Log("prioritise")
     async for page in garden.memory.upkeep.pages(garden.user):
-        await _tend(garden, page, aside, moved)
-    return garden_update([aside, moved])
+        await _archive_page(garden, page, archived, moved)
+    return garden_update([archived, moved])
 
 
-async def _tend(garden: GardenRun, page: list[MemoryRecord], aside: Log, moved: Log) -> None:
+async def _archive_page(garden: GardenRun, page: list[MemoryRecord], archived: Log, moved: Log) -> None:
     memory, user, now = garden.memory, garden.user, garden.now
     used = await memory.accesses(user, [record.id for record in page])
-    gone: list[str] = []
+    ids: list[str] = []
     priorities: dict[str, float] = {}
     for record in page:
         access = used.get(record.id)
         if why := archive_reason(record, access, now):
-            aside.add(record, why)
-            gone.append(record.id)
+            archived.add(record, why)
+            ids.append(record.id)
         elif (priority := priority_by_use(record, access, now)) is not None:
             moved.add(record, "used" if priority > record.priority else "idle", str(priority))
             priorities[record.id] = priority
-    if garden.dry:
-        return
-    if priorities:
+    if priorities and not garden.dry:
         await memory.upkeep.prioritise(user, priorities, seen=page)
-    if gone:
+    if ids and not garden.dry:
         await memory.upkeep.archive_all(
-            user, gone, lambda record: archive_reason(record, used.get(record.id), now) is not None, seen=page
+            user, ids, lambda record: archive_reason(record, used.get(record.id), now) is not None, seen=page
         )

@@ -1,4 +1,4 @@
-"""Progressive summarisation: what is old, long and not used is said in fewer words (LM-11)."""
+"""Progressive summarisation: shortens memories that are old, long and not used (LM-11)."""
 
 import asyncio
 from contextlib import suppress
@@ -13,13 +13,13 @@ from thoughtcycle.nodes.garden.state import GardenUpdate
 
 OLD = timedelta(days=90)
 LONG, SHORT = 60, 40
-"""Words above which a memory is long, and to which it is brought."""
+"""Words above which a memory is long, and words of the shorter text."""
 MOST = 200
-"""Memories condensed in one run: the next goes on."""
+"""Memories condensed in one run; the next run continues."""
 
 
 async def condense(garden: GardenRun) -> GardenUpdate:
-    """Shortens plain text; numbers, dates, names and negations stay, and the journal keeps every word."""
+    """Shortens plain text; numbers, dates, names and negations stay, the journal keeps the full text."""
     log = Log("condense")
     async for page in garden.memory.upkeep.pages(garden.user):
         long = [record for record in page if _long(record)]
@@ -32,7 +32,7 @@ async def condense(garden: GardenRun) -> GardenUpdate:
                 continue
             log.add(record, "long", shorter)
             if not garden.dry:
-                with suppress(MemoryNotActive, MemoryUnknown):  # between the look and the write
+                with suppress(MemoryNotActive, MemoryUnknown):  # changed since it was read
                     await garden.memory.upkeep.condense(garden.user, record.id, shorter, was=record.text)
             if log.count >= MOST:
                 return garden_update([log])
@@ -40,7 +40,7 @@ async def condense(garden: GardenRun) -> GardenUpdate:
 
 
 def condensed(text: str) -> str | None:
-    """`text` in fewer words, every figure of it kept; None where that does not make it shorter."""
+    """`text` in fewer words, with all of its figures; None where that is not shorter."""
     shorter = shorten(text, SHORT)
     if lost := [figure for figure in figures(text) if figure not in figures(shorter)]:
         shorter = f"{shorter} ({', '.join(lost)})"

@@ -1,4 +1,4 @@
-"""Semantic compression: of memories that say the same in other words the broader one stays (LM-11, HM-6)."""
+"""Semantic compression: merges memories of the same meaning into the broader one (LM-11, HM-6)."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -14,16 +14,16 @@ from thoughtcycle.nodes.garden.state import GardenUpdate
 from thoughtcycle.prompts.loader import Language
 
 TOGETHER = 250
-"""Pairs whose memories are read in one go."""
+"""Pairs whose memories are read together."""
 AT_ONCE = 100
-"""Pairs merged in one go."""
+"""Pairs merged in one commit."""
 
 Pair: TypeAlias = tuple[MemoryRecord, MemoryRecord]
-"""The one to keep first, once that is decided."""
+"""The memory to keep comes first, once that is decided."""
 
 
 async def merge(garden: GardenRun) -> GardenUpdate:
-    """Finds pairs by rare words that they share, and decides by rules, never by similarity alone."""
+    """Finds pairs by shared rare words, and decides by rules, never by similarity alone."""
     sketches = DuplicateFinder()
     async for page in garden.memory.upkeep.pages(garden.user):
         await asyncio.to_thread(sketches.add, page)
@@ -46,12 +46,12 @@ async def _decide(garden: GardenRun, pairs: list[tuple[str, str]], ended: set[st
         log.add(other, "same", keep.text)
         due.append((keep, other))
     while due and not garden.dry:
-        now, due = apart(due)
-        await _write(garden, now)
+        batch, due = disjoint(due)
+        await _merge_unchanged(garden, batch)
 
 
-def apart(pairs: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """Of pairs in their order, the first of each memory, which can be merged in one go, and the others."""
+def disjoint(pairs: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """A batch of pairs that share no memory, and the pairs for later batches."""
     first, later, taken = list[Pair](), list[Pair](), set[str]()
     for pair in pairs:
         ids = {record.id for record in pair}
@@ -61,28 +61,29 @@ def apart(pairs: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
 
 
 def same(pairs: Iterable[Pair], language: Language) -> list[Pair]:
-    """The `pairs` that say the same, the memory to keep first; pinned is kept before broader."""
+    """The `pairs` of the same meaning, the memory to keep first: the pinned one, else the broader one."""
     found = []
     for one, other in pairs:
         if one.source.speaker != other.source.speaker or (one.pinned and other.pinned):
             continue
         spoken = detect_language(one.text, language)
-        relation = reconcile(_statement(one), [_statement(other)], spoken)
+        relation = reconcile(_claim(one), [_claim(other)], spoken)
         if relation.relation == "same":
             first = one.pinned or (relation.broader == "fact" and not other.pinned)
             found.append((one, other) if first else (other, one))
     return found
 
 
-def _statement(record: MemoryRecord) -> Claim:
+def _claim(record: MemoryRecord) -> Claim:
     return Claim(record.text, kind=record.kind, key=record.key, id=record.id)
 
 
-async def _write(garden: GardenRun, pairs: Sequence[Pair]) -> None:
-    """Merges pairs, those aside of which one went meanwhile, or says something else, or was pinned."""
+async def _merge_unchanged(garden: GardenRun, pairs: Sequence[Pair]) -> None:
+    """Merges the pairs whose memories still are as they were read."""
     seen = {record.id: (record.content, record.pinned) for pair in pairs for record in pair}
 
-    def still(*pair: MemoryRecord) -> bool:
+    def unchanged(*pair: MemoryRecord) -> bool:
         return all((now.content, now.pinned) == seen[now.id] for now in pair)
 
-    await garden.memory.upkeep.merge_all(garden.user, {other.id: keep.id for keep, other in pairs}, still)
+    ids = {other.id: keep.id for keep, other in pairs}
+    await garden.memory.upkeep.merge_all(garden.user, ids, unchanged)

@@ -1,6 +1,6 @@
-"""One step's view of a user's garden: state, user and services together."""
+"""One run of a garden step: state, user and services together; the log of its changes."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from thoughtcycle.nodes.base.services import Services
 from thoughtcycle.nodes.garden.state import Chore, GardenState, GardenUpdate, Task
 
 SHOWN = 200
-"""Chores of a kind that are listed; the others are counted."""
+"""Chores of a kind that are listed; others are only counted."""
 CONTENT = 120
 
 
@@ -26,12 +26,12 @@ class GardenRun(Run):
 
     @property
     def dry(self) -> bool:
-        """Whether nothing may change: also where nobody said that it may."""
+        """Whether nothing may change; the default."""
         return self.state.get("dry_run", True)
 
     @property
     def now(self) -> datetime:
-        """The time to which everything is compared."""
+        """The current time of the deployment's clock."""
         return self.services.clock()
 
 
@@ -44,26 +44,22 @@ class Log:
     count: int = 0
 
     def add(self, record: MemoryRecord, why: str, into: str = "") -> None:
-        """Notes one change."""
+        """Adds a change."""
         self.count += 1
         if len(self.listed) < SHOWN:
             content = " ".join(record.text.split())[:CONTENT]
             self.listed.append(Chore(task=self.task, id=record.id, why=why, content=content, into=into))
 
 
-def garden_update(logs: Iterable[Log]) -> GardenUpdate:
+def garden_update(logs: Sequence[Log]) -> GardenUpdate:
     """The state update that reports the changes."""
-    done = list(logs)
-    return {
-        "chores": [chore for log in done for chore in log.listed],
-        "counts": {log.task: log.count for log in done},
-    }
+    chores = [chore for log in logs for chore in log.listed]
+    return {"chores": chores, "counts": {log.task: log.count for log in logs}}
 
 
 def open_garden_run(state: GardenState, runtime: Runtime[Context], services: Services) -> GardenRun:
-    """The run as this step sees it; NotAllowed without a user, InputRefused('bad_field')."""
+    """The run of a step. Raises NotAllowed without a user, InputRefused('bad_field')."""
     if not isinstance(state.get("dry_run", True), bool):
         raise InputRefused("bad_field", name="dry_run", expected="true | false")
-    return GardenRun(
-        context_of_run(runtime, adapt, services.single_user, public=services.public), services, state
-    )
+    context = context_of_run(runtime, adapt, services.single_user, public=services.public)
+    return GardenRun(context, services, state)

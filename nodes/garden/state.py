@@ -10,7 +10,7 @@ Task = Literal["merge", "archive", "prioritise", "condense"]
 
 
 class Chore(TypedDict):
-    """One change, done or (in a dry run) only planned."""
+    """One change; only planned in a dry run."""
 
     task: Task
     id: str
@@ -19,7 +19,7 @@ class Chore(TypedDict):
     content: str
     """The memory, shortened."""
     into: str
-    """The result: the memory that takes it in, the shorter text, the new priority."""
+    """The result: the text of the broader memory, the shorter text or the new priority."""
 
 
 class GardenInput(TypedDict):

@@ -11,7 +11,7 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import Access, MemoryDraft, MemoryRecord
 from thoughtcycle.memory.rules.decay import DuplicateFinder, archive_reason, priority_by_use
-from thoughtcycle.nodes.garden.merge import apart
+from thoughtcycle.nodes.garden.merge import disjoint
 
 __all__ = ["memory"]
 
@@ -128,7 +128,7 @@ async def test_an_old_memory_is_said_in_fewer_words_and_again_in_full(memory: Me
 
 
 @pytest.mark.spec("LM-11")
-async def test_pairs_merge_in_one_go_and_each_can_be_taken_apart(memory: Memory) -> None:
+async def test_pairs_merge_in_one_go_and_each_can_be_taken_disjoint(memory: Memory) -> None:
     ids = await save(memory, 8)
     await memory.hide("ana", [ids[7]])
     pairs = {ids[1]: ids[0], ids[3]: ids[2], ids[5]: ids[4], ids[7]: ids[6]}
@@ -156,6 +156,6 @@ async def test_what_changed_since_it_was_seen_is_read_again(memory: Memory) -> N
 def test_pairs_that_share_a_memory_wait_for_each_other() -> None:
     a, b, c, d, e = (kept(id=name) for name in "abcde")
     pairs = [(a, b), (c, a), (c, d), (d, e)]
-    first, later = apart(pairs)
+    first, later = disjoint(pairs)
     assert first == [(a, b)] and later == pairs[1:], "in their order"
-    assert apart([(a, b), (c, d)]) == ([(a, b), (c, d)], [])
+    assert disjoint([(a, b), (c, d)]) == ([(a, b), (c, d)], [])

@@ -1,8 +1,8 @@
-"""Reads what a model answered to `formation/judge`: strict in form, forgiving by item, all of it data."""
+"""Reads the answer of a model to `formation/judge`: strict in its form, item by item in its content."""
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -14,9 +14,9 @@ from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.judge.rule_judge import about_assistant, barred, is_landmark, neutral_mood
 
 FACTS = 20
-"""Facts of one exchange that are taken; of more, the first ones."""
+"""Most facts of one exchange; the first ones are read."""
 LONGEST_FACT = 500
-"""Characters of a fact: what is longer is a story (HM-8)."""
+"""Most characters of a fact (HM-8)."""
 BINDINGS, LONGEST_BINDING, LONGEST_MOOD = 12, 200, 40
 FEELING = 0.7
 """Weight of a feeling, and intensity of a mood, for which the model gives none."""
@@ -29,7 +29,7 @@ _KINDS = get_args(Kind)
 
 
 def _number(value: Any) -> float | None:
-    """`value` as a number, None for anything else (NaN and booleans too)."""
+    """`value` as a number; None for anything else, NaN and booleans too."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -40,7 +40,7 @@ def _number(value: Any) -> float | None:
 
 
 def _line(text: str) -> str:
-    """`text` on one line, without halves of characters, which no database can store."""
+    """`text` on one line, without lone surrogates, which no database can store."""
     return " ".join(text.encode(errors="replace").decode().split())
 
 
@@ -51,7 +51,7 @@ def _sentence(value: Any) -> Any:
 
 
 class Answer(BaseModel):
-    """The form of the answer; what stands in it is read with `importance_of`, `facts_of`, `mood_in`."""
+    """The form of the answer; `importance_of`, `facts_of` and `mood_in` read its content."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -72,9 +72,9 @@ class ByRules(Answer):
 
 
 def importance_of(answer: Answer, by_rules: int) -> int:
-    """The importance; that by rules for what is no number from 0 to 100.
+    """The importance; that by rules unless it is a number from 0 to 100.
 
-    A number such as 9,000 tells of another scale: to clamp it would make trifles critical.
+    A larger number is on another scale: clamping it would make trifles critical.
     """
     number = _number(answer.importance)
     if number is None or not 0 <= number <= 100:
@@ -84,7 +84,7 @@ def importance_of(answer: Answer, by_rules: int) -> int:
 
 
 def facts_of(answer: Answer, exchange: Exchange, known: Sequence[Recalled]) -> tuple[FoundFact, ...]:
-    """The facts that hold; of each that does not, the reason is logged, never its words."""
+    """The facts that are accepted; of each other one the reason is logged, never its words."""
     if len(answer.facts) > FACTS:
         log.info("the judge gave %d facts, %d are read", len(answer.facts), FACTS)
     said = fold_word(exchange.message)
@@ -106,7 +106,7 @@ def _fact(item: Any, exchange: Exchange, said: str, known: Sequence[Recalled]) -
         content=content,
         kind=kind,
         weight=_share(given.get("w"), FEELING if kind == "emo" else 1.0),
-        bindings=tuple(_bindings(given.get("bindings"))),
+        bindings=_bindings(given.get("bindings")),
         words=words,
         landmark=given.get("landmark") is True or is_landmark(words),
         same_as=None if replaces else _known(given.get("same_as"), known),
@@ -115,7 +115,7 @@ def _fact(item: Any, exchange: Exchange, said: str, known: Sequence[Recalled]) -
 
 
 def _refusal(content: str, words: str | None, exchange: Exchange) -> str | None:
-    """Why a fact is not taken; None when it is."""
+    """The reason for which a fact is refused; None when it is accepted."""
     if not content:
         return "it has no text"
     if len(content) > LONGEST_FACT:
@@ -130,10 +130,9 @@ def _refusal(content: str, words: str | None, exchange: Exchange) -> str | None:
 
 
 def _quoted(quote: Any, content: str, exchange: Exchange, said: str) -> str | None:
-    """The user's very words behind a fact; None where there are none.
+    """The user's words behind a fact: an exact quote, else the sentence that shares most words with it.
 
-    A quote that stands in the message is taken as it is; of one that nearly does – or of the fact itself,
-    where nothing is quoted –, the sentence of the message that shares most words with it.
+    Without a quote the fact itself is looked for. None where the message does not say it.
     """
     wanted = fold_word(quote if isinstance(quote, str) and quote.strip() else content)
     lines = [line.strip() for line in re.split(r"(?<=[.!?\n])\s+|\n", exchange.message) if line.strip()]
@@ -150,28 +149,26 @@ def _share(value: Any, otherwise: float) -> float:
     return otherwise if number is None else min(1.0, max(0.0, number))
 
 
-def _bindings(value: Any) -> Iterator[str]:
-    given = value if isinstance(value, list) else []
-    texts = [_line(each) for each in given if isinstance(each, str)]
-    kept = [text for text in texts if 0 < len(text) <= LONGEST_BINDING and not holds_secret(text)]
-    yield from list(dict.fromkeys(kept))[:BINDINGS]
+def _bindings(value: Any) -> tuple[str, ...]:
+    texts = [_line(each) for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    usable = [text for text in texts if 0 < len(text) <= LONGEST_BINDING and not holds_secret(text)]
+    return tuple(dict.fromkeys(usable))[:BINDINGS]
 
 
 def _known(value: Any, known: Sequence[Recalled]) -> str | None:
-    """The id of the memory that was shown under this number, from 1; None for a number that was not."""
+    """The id of the memory that was shown under this number, from 1; None for any other value."""
     number = _number(value)
     whole = int(number) if number is not None and number == int(number) else 0
     return known[whole - 1]["id"] if 1 <= whole <= len(known) else None
 
 
 def mood_in(answer: Answer) -> Mood | None:
-    """The mood; None where there is none or it is not one."""
+    """The mood; None where there is no usable one."""
     given: Mapping[str, Any] = answer.mood if isinstance(answer.mood, Mapping) else {}
     name, topic = given.get("name"), given.get("topic")
-    called = fold_word(name) if isinstance(name, str) else ""
-    if not 0 < len(called) <= LONGEST_MOOD:
+    mood = fold_word(name) if isinstance(name, str) else ""
+    if not 0 < len(mood) <= LONGEST_MOOD:
         return None
     slug = " ".join(_WORD.findall(fold_word(topic)))[:80] if isinstance(topic, str) else ""
-    return Mood(
-        name=neutral_mood(called) or called, topic=slug, intensity=_share(given.get("intensity"), FEELING)
-    )
+    intensity = _share(given.get("intensity"), FEELING)
+    return Mood(name=neutral_mood(mood) or mood, topic=slug, intensity=intensity)

@@ -1,4 +1,4 @@
-"""The judge: one question of the `background` role for a kept exchange, none for a dropped one (SM-4)."""
+"""The step that judges an exchange: one question of the `background` role, none for a dropped one (SM-4)."""
 
 import asyncio
 import logging
@@ -9,75 +9,98 @@ from thoughtcycle.budget import clip_for_prompt, first_parts
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts import SUMMARY_WORDS
 from thoughtcycle.language.intents import CRITICAL, TEMPORARY
-from thoughtcycle.memory.model import Judgement, MemoryRecord, Recalled
+from thoughtcycle.memory.model import Cycle, Judgement, MemoryRecord, Recalled
+from thoughtcycle.memory.rules import layer_marks, reply_text
+from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.memory.text import masked
-from thoughtcycle.mind.base import Mind, Question, Usage, View
+from thoughtcycle.mind.base import Mind, Question, View
 from thoughtcycle.mind.rules import LONG
+from thoughtcycle.nodes.base.turn import short_form
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.judge.answer import Answer, ByRules, facts_of, importance_of, mood_in
 from thoughtcycle.nodes.formation.judge.rule_judge import FILE, code_facts, dropped, judged_by_rules
+from thoughtcycle.nodes.formation.run import FormationRun, exchange_of
+from thoughtcycle.nodes.formation.state import FormationUpdate
 from thoughtcycle.prompts.loader import texts
 
 TRIES = 4
-"""Times that a model is asked about one exchange; then the rules' judgement stands."""
+"""Times that a model is asked about one exchange; then the rules' judgement is final."""
 KNOWN = 8
-"""Known memories that the judge is shown."""
+"""Known memories that the model is shown."""
 MESSAGE_TOKENS, REPLY_TOKENS, KNOWN_TOKENS = 1_300, 500, 60
-_FENCES = ("<exchange>", "</exchange>")
 
 log = logging.getLogger(__name__)
 
 
+async def judge(forming: FormationRun) -> FormationUpdate:
+    """Judges once: the judgement is stored on the cycle, so that a repeated run asks no model."""
+    if forming.state.get("judgement") is not None and not forming.judgement.pending:
+        return {}
+    cycle = await forming.cycle()
+    if len(cycle.variants) > 1:  # what the former reply led to
+        await forming.memory.unlearning.drop_from_conversation(forming.user, cycle)
+    judgement = await judge_cycle(forming, cycle)
+    return {"judgement": judgement.model_dump(mode="json")}
+
+
+async def judge_cycle(forming: FormationRun, cycle: Cycle) -> Judgement:
+    """Judges a cycle and stores the judgement with it.
+
+    Raises Conflict when its text has changed meanwhile, or another worker has judged it.
+    """
+    exchange = exchange_of(cycle, forming)
+    asked = exchange.verdict.passed and not forming.mind.by_rules
+    known = await forming.find(cycle.message.text, KNOWN) if asked else []
+    failures = cycle.judgement.failures if cycle.judgement is not None else 0
+    judgement = await judged(forming.mind, exchange, list(map(short_form, known)), failures=failures)
+    stored = await forming.memory.conversations.form_cycle(
+        forming.user,
+        cycle.id,
+        judgement=judgement,
+        marks=layer_marks(cycle.message.text, reply_text(cycle), cycle.message.at),
+        formation=cycle.formation if cycle.formation == "done" else "pending",
+        expected=cycle,
+        first=True,
+    )
+    if stored is None:
+        raise Conflict
+    return judgement
+
+
 async def judged(
-    mind: Mind,
-    exchange: Exchange,
-    known: Sequence[Recalled] = (),
-    usage: list[Usage] | None = None,
-    *,
-    failures: int = 0,
+    mind: Mind, exchange: Exchange, known: Sequence[Recalled] = (), *, failures: int = 0
 ) -> Judgement:
     """Judges an exchange. `known`: the nearest memories of the user, best first.
 
-    A model that fails or answers nothing usable leaves a judgement `pending`: no facts, the rest by rules,
-    to be made again later (CM-8). After `failures` and this one, TRIES in all, the rules' judgement stands:
-    the model has something against this exchange. Critical and preserved data always come from the rules.
-    `usage` is given the tokens of the call.
+    A model that fails or answers nothing usable leaves a `pending` judgement: no facts, the rest by rules, to
+    be made again later (CM-8). After TRIES failures, `failures` of them earlier, the rules' judgement is
+    final. Critical and preserved data always come from the rules.
     """
-    length = len(exchange.message) + len(exchange.reply)
-    rules = await asyncio.to_thread(_by_rules, exchange) if length > LONG else _by_rules(exchange)
-    if not exchange.verdict.passed:
+    passed = exchange.verdict.passed
+    by_rules = judged_by_rules if passed else dropped
+    long = len(exchange.message) + len(exchange.reply) > LONG
+    rules = await asyncio.to_thread(by_rules, exchange) if long else by_rules(exchange)
+    if not passed:
         return rules
     shown = tuple(known[:KNOWN])
+    question = Question(
+        name=f"{FILE}#judge",
+        role="background",
+        schema=Answer,
+        by_rules=lambda view: ByRules(importance=None, summary="-", facts=[]),
+        values=lambda view: {"known": _listed(shown, view)},
+    )
     view = View(
-        message=fenced(exchange),
-        now=exchange.at,
-        language=exchange.language,
-        persona=exchange.persona,
-        usage=usage if usage is not None else [],
+        message=fenced(exchange), now=exchange.at, language=exchange.language, persona=exchange.persona
     )
     try:
-        answer = await mind.ask(question(shown), view)
+        answer = await mind.ask(question, view)
     except ModelFailed as failure:
         log.warning("an exchange could not be judged (%s); it is kept in full and judged again", failure.code)
         if failures + 1 >= TRIES:
             return rules
         return rules.model_copy(update={"facts": (), "pending": True, "failures": failures + 1})
     return rules if isinstance(answer, ByRules) else _completed(answer, exchange, shown, rules)
-
-
-def _by_rules(exchange: Exchange) -> Judgement:
-    return judged_by_rules(exchange) if exchange.verdict.passed else dropped(exchange)
-
-
-def question(known: Sequence[Recalled]) -> Question[Answer]:
-    """The question about one exchange; without a model the rules' judgement stands."""
-    return Question(
-        name=f"{FILE}#judge",
-        role="background",
-        schema=Answer,
-        by_rules=lambda view: ByRules(importance=None, summary="-", facts=[]),
-        values=lambda view: {"known": _listed(known, view)},
-    )
 
 
 def fenced(exchange: Exchange) -> str:
@@ -91,7 +114,7 @@ def fenced(exchange: Exchange) -> str:
 
 
 def _plain(text: str, tokens: int, exchange: Exchange) -> str:
-    for mark in _FENCES:
+    for mark in ("<exchange>", "</exchange>"):
         text = text.replace(mark, mark.replace("<", "‹").replace(">", "›"))
     return clip_for_prompt(masked(text), tokens, exchange.language)
 

@@ -22,15 +22,15 @@ from thoughtcycle.prompts.loader import LANGUAGES, texts, word_lists
 
 FILE = "formation/judge"
 LONGEST_CODE = 20_000
-"""Characters of a piece of code that is kept as a memory; the transcript has longer ones."""
+"""Most characters of a piece of code that becomes a memory."""
 LONGEST_REPLY, FIGURES = 20_000, 100
-"""Characters of a reply that are looked through for numbers and dates, and how many of each are kept."""
+"""Characters of a reply that are searched for numbers and dates, and most of each."""
 PIECES = 10
-"""Pieces of code of one exchange that are kept."""
+"""Most pieces of code of one exchange."""
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _EVENT_WORDS = 60
 _POINTING = 12
-"""Words of a fact, at most, that a "this" at its end leaves without a meaning."""
+"""Most words of a fact that a "this" leaves without a meaning."""
 
 
 def judged_by_rules(exchange: Exchange) -> Judgement:
@@ -48,7 +48,7 @@ def judged_by_rules(exchange: Exchange) -> Judgement:
         facts=facts,
         preserved=said_preserved(exchange).merged(answered_preserved(exchange)),
         critical=exchange.critical,
-        mood=mood_of(exchange),
+        mood=felt_in(understand(exchange.message, language=exchange.language, now=exchange.at).facts),
     )
 
 
@@ -65,9 +65,9 @@ def answered_preserved(exchange: Exchange) -> PreservedData:
 
 
 def dropped(exchange: Exchange) -> Judgement:
-    """The judgement of an exchange that the funnel dropped: importance 0, a summary, what none may lose.
+    """The judgement of an exchange that the funnel dropped: importance 0, a summary, preserved data.
 
-    Of what the user does not want kept, nothing is told (BY-10).
+    It holds nothing of a message that the user does not want kept (BY-10).
     """
     if exchange.verdict.reason == "unsaid":
         return Judgement(importance=0, summary=texts(exchange.language, FILE)["unsaid"], unsaid=True)
@@ -86,13 +86,25 @@ def summary_by_rules(exchange: Exchange) -> str:
 
 
 def own_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
-    """The facts of the user's message; none with a secret (BY-10), none among orders to the assistant."""
-    told = understand(exchange.message, language=exchange.language, now=exchange.at)
-    facts = [_found(fact) for fact in told.facts if not barred(fact.words, exchange) and not _empty(fact)]
+    """The facts of the user's message; none with a secret (BY-10), none in orders to the assistant."""
+    understood = understand(exchange.message, language=exchange.language, now=exchange.at)
+    usable = [fact for fact in understood.facts if not barred(fact.words, exchange) and not _empty(fact)]
+    facts = [
+        FoundFact(
+            content=fact.content,
+            kind=fact.kind,
+            key=fact.key,
+            weight=fact.weight,
+            bindings=fact.bindings,
+            words=fact.words,
+            landmark=fact.key.startswith("decision") or is_landmark(fact.words),
+        )
+        for fact in usable
+    ]
     new = {fact.key for fact in facts}
     facts += [
         FoundFact(content=each.words, key=each.key, words=each.words, denies=True)
-        for each in told.retractions
+        for each in understood.retractions
         if each.key not in new and not barred(each.words, exchange)
     ]
     if not any(fact.landmark for fact in facts) and (event := _event(exchange)):
@@ -101,28 +113,16 @@ def own_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
 
 
 def barred(words: str, exchange: Exchange) -> bool:
-    """Whether `words` stand in a sentence that gives the assistant orders, or hold a secret."""
+    """Whether `words` are in a line that orders the assistant to do something, or hold a secret."""
     return holds_secret(words) or any(
         _matches("orders", line) for line in exchange.message.split("\n") if words in line
-    )
-
-
-def _found(fact: Fact) -> FoundFact:
-    return FoundFact(
-        content=fact.content,
-        kind=fact.kind,
-        key=fact.key,
-        weight=fact.weight,
-        bindings=fact.bindings,
-        words=fact.words,
-        landmark=fact.key.startswith("decision") or is_landmark(fact.words),
     )
 
 
 def _empty(fact: Fact) -> bool:
     """Whether a fact says nothing without its message ("Loves this"), or a feeling is about the listener.
 
-    One with a figure is kept, and so is one whose words are many enough to say what "it" is.
+    A fact with a figure is not empty, nor a long one.
     """
     if any(map(str.isdigit, fact.content)) or fact.key.startswith("decision"):
         return False
@@ -168,14 +168,14 @@ def code_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
     """The code of both texts, verbatim, with who gave it."""
     context = first_parts(best_sentence(without_code(exchange.message)), 12)
     bindings = (context,) if context and not holds_secret(context) else ()
-    said: tuple[tuple[Role, str], ...] = (("assistant", exchange.reply), ("user", exchange.message))
-    found = {
+    texts: tuple[tuple[Role, str], ...] = (("assistant", exchange.reply), ("user", exchange.message))
+    facts = {
         piece: FoundFact(content=piece, type="code", bindings=bindings, words=piece, speaker=speaker)
-        for speaker, text in said
+        for speaker, text in texts
         for piece in code_in(text)
         if len(piece) <= LONGEST_CODE and not holds_secret(piece)
     }
-    return tuple(found.values())[:PIECES]
+    return tuple(facts.values())[:PIECES]
 
 
 def type_of(exchange: Exchange, facts: tuple[FoundFact, ...]) -> ExchangeType:
@@ -187,17 +187,8 @@ def type_of(exchange: Exchange, facts: tuple[FoundFact, ...]) -> ExchangeType:
     return "decision" if decided or keyed else "chat"
 
 
-def mood_of(exchange: Exchange) -> Mood | None:
-    """The feeling that the user's message tells, neutral where the word lists know it.
-
-    Of several, one whose cause is named counts before the others, then the strongest.
-    """
-    facts = understand(exchange.message, language=exchange.language, now=exchange.at).facts
-    return felt_in(facts)
-
-
 def felt_in(facts: tuple[Fact, ...]) -> Mood | None:
-    """The mood that `facts` tell; None when none is a feeling."""
+    """The mood that `facts` tell: one with a named cause before others, then the strongest; None without."""
     moods = [_mood(fact) for fact in facts if fact.kind == "emo"]
     return max(moods, key=lambda mood: (bool(mood.topic), mood.intensity), default=None)
 
@@ -211,14 +202,9 @@ def _mood(fact: Fact) -> Mood:
 def neutral_mood(words: str) -> str:
     """The language-neutral name of the first mood that `words` tell; "" where none is known."""
     folded = fold_word(words)
-    tables: list[dict[str, str]] = [vocabulary(language)["moods"] for language in LANGUAGES]
-    found = (
-        (match.start(), name)
-        for table in tables
-        for name, pattern in table.items()
-        if (match := re.search(rf"\b(?:{pattern})\b", folded))
-    )
-    return min(found, default=(0, ""))[1]
+    patterns = [pair for language in LANGUAGES for pair in vocabulary(language)["moods"].items()]
+    matches = [(re.search(rf"\b(?:{pattern})\b", folded), name) for name, pattern in patterns]
+    return min(((match.start(), name) for match, name in matches if match), default=(0, ""))[1]
 
 
 def about_assistant(content: str) -> bool:
