@@ -124,8 +124,9 @@ def _file_bytes(value: str, name: str) -> bytes | None:
 
 
 def _redact_mapping(value: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
-    if "revision" in value and value.get("id") not in mask.memories:
-        return dict(value)  # a recalled memory that is not hidden
+    if "revision" in value and "id" in value:  # a recalled memory goes by its id, whatever it says
+        hidden = value["id"] in mask.memories
+        return {**value, "content": HIDDEN, "key": None} if hidden else dict(value)
     values = dict(value)
     if value.get("role") == "assistant" and isinstance(values.get("content"), str):
         values["content"] = mask.reply(values["content"])

@@ -1,17 +1,20 @@
 """What is taken out of what was said: whose words, which values, which sentences; both languages."""
 
+import hashlib
+import hmac
 from datetime import timedelta
 
 import pytest
 
 from support.memories import START, record, said
 from thoughtcycle.memory.erasure.scope import Estate
-from thoughtcycle.memory.model import Cycle, JournalEntry, MemoryRecord, Source, Step, Variant
+from thoughtcycle.memory.model import Cycle, JournalEntry, MemoryRecord, Source, Step, Tombstone, Variant
 from thoughtcycle.memory.redaction.fingerprint import Spared, trace
 from thoughtcycle.memory.redaction.redactor import Mask
 from thoughtcycle.memory.redaction.redactors import ERASING
 from thoughtcycle.memory.redaction.tombstone_redactor import Buried
 from thoughtcycle.memory.redaction.tombstones import LONGEST, tombstone
+from thoughtcycle.memory.redaction.tombstones import buried as told_before
 from thoughtcycle.memory.text.spans import HIDDEN, key, tokens
 
 LATER = START.replace(year=2027)
@@ -88,6 +91,10 @@ def test_what_tells_a_memory_apart(
         (told("..."), "E... depois?", "E... depois?"),
         (told("Gosta de viajar"), "Ela gosta de  viajar!", f"Ela {HIDDEN}!"),
         (told("x" * 5_000 + "\nNome: Pedro"), "É Pedro.", f"É {HIDDEN}."),
+        (told("Carro: quintifruz"), "_o_quintifruz_2", f"_o_{HIDDEN}_2"),
+        (told("Carro: quinti\u00adfruz"), "o quin\u200bti\u00adfruz!", f"o {HIDDEN}!"),
+        (told("Carro: quintifruz"), "o quinti-fruz, quinti fruz", f"o {HIDDEN}, quinti fruz"),
+        (told("Carro: Quinti-Fruz"), "um quintifruz", f"um {HIDDEN}"),
     ],
 )
 def test_every_occurrence_goes_and_nothing_else(memory: MemoryRecord, text: str, rest: str) -> None:
@@ -116,6 +123,18 @@ def test_what_another_memory_says_too_tells_nobody_apart() -> None:
     found = mask(told("Nome: Pedro", "Meu nome é Pedro"), spared="Irmão: Pedro Paulo")
     assert found.text("Pedro") == "Pedro"
     assert found.text("Ah, meu nome é Pedro.") == f"Ah, {HIDDEN}."
+
+
+@pytest.mark.spec("BY-9")
+def test_a_tombstone_from_before_underscores_parted_words_is_known_again() -> None:
+    words = "minha_senha_x"
+    digest = hmac.new(b"key", words.encode(), hashlib.sha256).hexdigest()
+    former = Tombstone(
+        memory="m1", user="ana", at=LATER, cycles=(), span=None, texts=(), values=((1, digest),)
+    )
+    for text in (f"É {words.upper()}!", words):
+        assert told_before([text], [former], b"key", cycle=None, at=START) is former
+    assert told_before(["minha senha x"], [former], b"key", cycle=None, at=START) is None
 
 
 def test_spared_words_are_found_as_in_one_text() -> None:

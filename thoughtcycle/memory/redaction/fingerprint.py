@@ -246,7 +246,10 @@ def _values(record: MemoryRecord, labels: Collection[str]) -> list[Value]:
         whole = list(_whole(rest, labelled=bool(label)))
         found += [Value(words) for words in (*whole, *_full_names(rest))]
         rest = _ADDRESS.sub(" ", rest)
-        single = [word for word in tokens(rest).words if _tells_apart(word, names)]
+        said = tokens(rest)
+        single = [word for word in said.words if _tells_apart(word, names)]
+        parts = {word: said.words[first : last + 1] for first, last, word in said.compounds}
+        single += [word for word, of in parts.items() if all(_tells_apart(part, names) for part in of)]
         found += [_single(word, names) for word in dict.fromkeys(single)]
     telling = [value for value in found if value.words.strip() not in labels]
     return telling or found

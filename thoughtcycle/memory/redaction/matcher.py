@@ -49,6 +49,10 @@ class _Seek:
                 if known & stems((word,)):
                     yield said.spans[number]
             place += len(word) + 1
+        for first, last, word in said.compounds:
+            others = self._stems.get(word[:_HEAD], set())
+            if f" {word} " in self._phrases.get(word, ()) or any(one & stems((word,)) for one in others):
+                yield said.spans[first][0], said.spans[last][1]
         for sign in self._signs:
             yield from literal(said.text, sign)
 

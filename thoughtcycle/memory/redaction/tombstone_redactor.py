@@ -116,6 +116,9 @@ class _Known:
                 row = " ".join(said.words[start : start + length])
                 if (length, sealed(row, self._secret)) in self._rows:
                     yield said.spans[start][0], said.spans[start + length - 1][1]
+        for first, last, word in said.compounds:
+            if (1, sealed(word, self._secret)) in self._rows:
+                yield said.spans[first][0], said.spans[last][1]
 
     def _other_endings(self, said: Tokens) -> Iterable[Span]:
         if not self._stems:

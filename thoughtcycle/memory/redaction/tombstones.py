@@ -7,7 +7,7 @@ from datetime import datetime
 
 from thoughtcycle.memory.model import Tombstone
 from thoughtcycle.memory.redaction.fingerprint import Trace
-from thoughtcycle.memory.text import key, tokens
+from thoughtcycle.memory.text import WORD, fold, key, tokens
 
 KEY_BYTES = 32
 """Of a user's random key: as long as SHA-256's output (RFC 2104, section 3)."""
@@ -37,7 +37,10 @@ def tombstone(one: Trace, user: str, secret: bytes, span: tuple[int, int] | None
 
 def sealed(text: str, secret: bytes) -> str:
     """The keyed digest (HMAC-SHA-256, RFC 2104) of a text's folded words; of one without words, of itself."""
-    folded = key(text).strip() or text.strip()
+    return _digest(key(text).strip() or text.strip(), secret)
+
+
+def _digest(folded: str, secret: bytes) -> str:
     return hmac.new(secret, folded.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
@@ -60,7 +63,12 @@ def buried(
     digests: set[str] = set()
     for text in texts:
         digests.add(sealed(text, secret))
-        digests |= _pieces(text[:LONGEST], lengths, secret)
+        said = tokens(text[:LONGEST])
+        digests |= _pieces(said.words, lengths, secret)
+        digests |= {_digest(word, secret) for *_, word in said.compounds}
+        if "_" in text:  # tombstones from before `_` parted words
+            words = WORD.findall(fold(text))
+            digests |= {_digest(" ".join(words), secret), *_pieces(words[:LONGEST], lengths, secret)}
     return next((one for one in known if _says(one, digests)), None)
 
 
@@ -68,11 +76,10 @@ def _says(one: Tombstone, digests: set[str]) -> bool:
     return not digests.isdisjoint((*one.texts, *(digest for _, digest in one.values)))
 
 
-def _pieces(text: str, lengths: Iterable[int], secret: bytes) -> set[str]:
-    words = tokens(text).words
+def _pieces(words: Sequence[str], lengths: Iterable[int], secret: bytes) -> set[str]:
     rows = {
         " ".join(words[start : start + length])
         for length in lengths
         for start in range(len(words) - length + 1)
     }
-    return {sealed(row, secret) for row in rows}
+    return {_digest(row, secret) for row in rows}

@@ -5,10 +5,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from unicodedata import category
 
-from thoughtcycle.memory.text.analyzer import WORD, fold
+from thoughtcycle.memory.text.analyzer import fold
 
+_WORD = re.compile(r"[^\W_]+")
+_HYPHENS = ("-", "\u2010", "\u2011")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _CLAUSE = re.compile(r"(?<=[,;:()])\s+|\s+[–—-]\s+")
 
@@ -18,7 +21,10 @@ Span = tuple[int, int]
 """Offsets of the first character and of the one after the last."""
 
 
-_fold_character = lru_cache(maxsize=4_096)(fold)
+@lru_cache(maxsize=4_096)
+def _fold_character(character: str) -> str:
+    """Nothing for one that is not seen, such as a soft hyphen: it parts no word."""
+    return "" if category(character) == "Cf" else fold(character)
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,21 @@ class Tokens:
         return f" {' '.join(self.words)} "
 
     @cached_property
+    def compounds(self) -> tuple[tuple[int, int, str], ...]:
+        """Words in a row with only hyphens between them: the first, the last, all as one word."""
+        if not any(hyphen in self.text for hyphen in _HYPHENS):
+            return ()
+        gaps = (self.text[one[1] : two[0]] for one, two in pairwise(self.spans))
+        tied = [gap in _HYPHENS for gap in gaps]
+        found = []
+        for first in range(len(tied)):
+            last = first
+            while last < len(tied) and tied[last]:
+                last += 1
+                found.append((first, last, "".join(self.words[first : last + 1])))
+        return tuple(found)
+
+    @cached_property
     def _starts(self) -> list[int]:
         return list(accumulate((len(word) + 1 for word in self.words), initial=1))
 
@@ -50,14 +71,14 @@ class Tokens:
 
 
 def tokens(text: str) -> Tokens:
-    """The words of `text`, in lower case and without accents."""
+    """The words of `text`, in lower case and without accents; `_` parts words as a blank does."""
     at: Sequence[int] = range(len(text) + 1)
     folded = text.lower()
     if not text.isascii():
         pieces = [_fold_character(character) for character in text]
         folded = "".join(pieces)
         at = [*(place for place, piece in enumerate(pieces) for _ in piece), len(text)]
-    found = list(WORD.finditer(folded))
+    found = list(_WORD.finditer(folded))
     spans = tuple((at[one.start()], _end(at, one.end())) for one in found)
     return Tokens(text, tuple(one[0] for one in found), spans)
 
