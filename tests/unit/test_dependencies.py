@@ -94,6 +94,13 @@ def test_a_turn_on_sqlite_imports_nothing_of_mongodb(tmp_path: Path) -> None:
     assert run.stdout.strip() == ""
 
 
+def test_the_memory_imports_no_database_backend_before_it_opens_one() -> None:
+    backends = "[name for name in sys.modules if '.storage.sqlite.' in name or '.storage.mongo.' in name]"
+    code = f"import sys, thoughtcycle.memory.memory; print(*{backends})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == ""
+
+
 def test_the_command_names_packages_because_no_index_has_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [
         "numpy>=2.0",

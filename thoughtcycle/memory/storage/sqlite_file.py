@@ -86,8 +86,6 @@ def check_integrity(connection: sqlite3.Connection, place: str) -> None:
     """Raises StorageFailed unless the file is undamaged, written by this program and by no newer version."""
     from thoughtcycle.memory.storage.sqlite.schema import check_version
 
-    if (
-        not check_version(connection, place)
-        or connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok"
-    ):
+    ours = check_version(connection, place)
+    if not ours or connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
         raise StorageCorrupt(place)

@@ -34,7 +34,7 @@ class Watch:
             self._read("")  # SQLite learns the tables' definitions
         self._version: int | None = None
         self._glimpses: dict[str, Glimpse] = {}
-        """Those since the last write of anybody."""
+        """User → glimpse, since the last write of anybody."""
 
     def glimpse(self, user: str) -> Glimpse | None:
         """As `Storage.glimpse`; None too where a read would fail, or where `langgraph dev` wraps SQLite's
