@@ -7,7 +7,7 @@ import pytest
 from support.memories import START, record, vector
 from thoughtcycle.memory.model.records import JournalEntry, MemoryRecord, Source
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning.merge import broadened, merged, moved_versions, unmerged
+from thoughtcycle.memory.versioning.merge import combined, merge_writes, unmerge_writes, versions_taken_over
 from thoughtcycle.memory.versioning.record_changes import Keys
 
 SOON, LATER = START + timedelta(days=1), START + timedelta(days=9)
@@ -39,21 +39,21 @@ def with_vectors(memory: MemoryRecord, *texts: str) -> tuple[MemoryRecord, Keys]
 def test_the_memory_that_stays_takes_the_stronger_of_both(
     field: str, keep: object, other: object, both: object
 ) -> None:
-    one = broadened(record(**{field: keep}), record("m2", **{field: other}), LATER, None)  # type: ignore[arg-type]
+    one = combined(record(**{field: keep}), record("m2", **{field: other}), LATER, None)  # type: ignore[arg-type]
     assert getattr(one, field) == both
 
 
 @pytest.mark.parametrize(("cycle", "reinforced"), [(None, LATER), ("c2", LATER), ("c1", None)])
 def test_a_merge_reinforces_but_not_by_the_memory_s_own_cycle(cycle: str | None, reinforced: object) -> None:
     keep = record(source=Source(cycle="c1"))
-    assert broadened(keep, record("m2"), LATER, cycle).reinforced_at == reinforced
+    assert combined(keep, record("m2"), LATER, cycle).reinforced_at == reinforced
 
 
 def test_vectors_of_new_search_contexts_come_along_once() -> None:
     keep, own = with_vectors(record(content="A", bindings=("x",)), "A", "x")
     other, more = with_vectors(record("m2", content="B", bindings=("x", "y")), "B", "x", "y")
     keys = Keys("words", stored={**own.stored, **more.stored})
-    writes = merged(keep, other, [], keys, LATER, None)
+    writes = merge_writes(keep, other, [], keys, LATER, None)
     assert [(write.record.id, write.op) for write in writes] == [("m2", "merge"), ("m1", "merge")]
     assert writes[0].vectors is None and writes[0].record.vector_ids == other.vector_ids
     made = writes[1].vectors or ()
@@ -91,11 +91,11 @@ def rows(writes: list[Write]) -> tuple[JournalEntry, JournalEntry]:
     ],
 )
 def test_only_an_unchanged_pair_is_parted(which: str, field: str, value: object, undone: bool) -> None:
-    writes = merged(record(content="A"), record("m2", content="B"), [], Keys(), LATER, None)
+    writes = merge_writes(record(content="A"), record("m2", content="B"), [], Keys(), LATER, None)
     kept, ended = rows(writes)
     now = {write.record.id: write.record for write in writes}
     now[which] = now[which].model_copy(update={field: value})
-    back = unmerged(kept, ended, now["m1"], now["m2"], [], Keys(), LATER)
+    back = unmerge_writes(kept, ended, now["m1"], now["m2"], [], Keys(), LATER)
     assert (back is not None) == undone
     if back is not None:
         assert [(one.record.id, one.undoes, one.record.status) for one in back] == [
@@ -105,17 +105,17 @@ def test_only_an_unchanged_pair_is_parted(which: str, field: str, value: object,
 
 
 def test_of_an_erased_pair_nothing_comes_back() -> None:
-    writes = merged(record(content="A"), record("m2", content="B"), [], Keys(), LATER, None)
+    writes = merge_writes(record(content="A"), record("m2", content="B"), [], Keys(), LATER, None)
     kept, ended = rows(writes)
     now = [write.record for write in writes]
     gone = ended.model_copy(update={"before": None})
-    assert unmerged(kept, gone, now[1], now[0], [], Keys(), LATER) is None
+    assert unmerge_writes(kept, gone, now[1], now[0], [], Keys(), LATER) is None
 
 
 def test_versions_go_back_to_whose_they_were() -> None:
     old = [record(f"v{n}", status="superseded", current="m2") for n in range(2)]
     own = record("v9", status="superseded", current="m1")
-    writes = merged(record(content="A"), record("m2", content="B"), old, Keys(), LATER, None)
+    writes = merge_writes(record(content="A"), record("m2", content="B"), old, Keys(), LATER, None)
     assert [write.record.current for write in writes[:2]] == ["m1", "m1"]
     entries = [
         JournalEntry(
@@ -124,5 +124,7 @@ def test_versions_go_back_to_whose_they_were() -> None:
         for n, write in enumerate(writes[:2], 10)
     ]
     update = JournalEntry(space="ana", number=9, at=LATER, op="supersede", memory="v9")
-    taken = moved_versions([*entries[::-1], update], [own, *(write.record for write in writes[:2])], "m2")
+    taken = versions_taken_over(
+        [*entries[::-1], update], [own, *(write.record for write in writes[:2])], "m2"
+    )
     assert [version.id for version in taken] == ["v0", "v1"]

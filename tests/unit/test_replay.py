@@ -13,7 +13,7 @@ from thoughtcycle.memory.model import CycleMessage, MemoryDraft, MemoryRecord, S
 from thoughtcycle.memory.offline.intents import Append, CloseCycle, Intent, OpenCycle
 from thoughtcycle.memory.offline.replay import Replay
 from thoughtcycle.memory.text.spans import HIDDEN
-from thoughtcycle.memory.versioning.cycle_transitions import begun_at
+from thoughtcycle.memory.versioning.cycle_transitions import new_cycle
 
 __all__ = ["memory"]
 
@@ -34,7 +34,7 @@ async def introduced(memory: Memory) -> MemoryRecord:
 def waiting(at: datetime) -> Sequence[Intent]:
     """Two turns, asked for at `at`."""
     told = CycleMessage(id="1", role="user", text="Sou o Zoroastro! Zoroastro, de Natal.", at=at)
-    cycle = begun_at("ana", "away", told, parent=None, channel="cli", at=at, late=True)
+    cycle = new_cycle("ana", "away", told, parent=None, channel="cli", at=at, late=True)
     reply = CycleMessage(id="2", role="assistant", text="Olá, Zoroastro. Tudo bem?", at=at)
     done = Step(action="MemorySearch", input=["Zoroastro"], outcome="Zoroastro achado", status="done")
     known = {"user": "ana", "at": at}

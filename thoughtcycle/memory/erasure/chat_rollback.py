@@ -7,7 +7,7 @@ from thoughtcycle.memory.erasure.plan import stub
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Source, named_id
 from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning import Keys, abandoned, said_again
+from thoughtcycle.memory.versioning import Keys, abandon_writes, with_content_of
 
 
 def taught(records: Iterable[MemoryRecord], cycles: Collection[str]) -> list[MemoryRecord]:
@@ -29,7 +29,7 @@ def rolled_back(
     writes: list[Write] = []
     for record in taught((one for one in known if one.current is None), cycles):
         if _before(record, known, cycles):
-            writes += abandoned(record, known, lambda one: one.source.cycle in cycles, keys, at)
+            writes += abandon_writes(record, known, lambda one: one.source.cycle in cycles, keys, at)
         elif record.source.words:
             told = Source(cycle=record.source.cycle, speaker=record.source.speaker)
             writes.append(Write(record.model_copy(update={"source": told}), "redact", at, before=record))
@@ -53,7 +53,7 @@ def without_chat(
 def _told_by(record: MemoryRecord, version: MemoryRecord) -> MemoryRecord:
     """`record` with what `version` said, under the ids that its vectors get when an undo moves them here."""
     ids = tuple(named_id("moved", record.id, id) for id in version.vector_ids)
-    return said_again(record, version).model_copy(update={"vector_ids": ids})
+    return with_content_of(record, version).model_copy(update={"vector_ids": ids})
 
 
 def _before(

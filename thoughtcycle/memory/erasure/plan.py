@@ -6,7 +6,7 @@ from datetime import datetime
 from thoughtcycle.memory.model import ITEM, Cycle, MemoryRecord, Source, Tombstone
 from thoughtcycle.memory.redaction import ERASING, Mask, source_spans, tombstone
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning import SHOWN, Keys, search_keys, with_vectors
+from thoughtcycle.memory.versioning import KEY_LENGTH, Keys, search_keys, with_vectors
 
 
 def is_due(record: MemoryRecord, until: datetime) -> bool:
@@ -60,7 +60,7 @@ def redacted(record: MemoryRecord, after: MemoryRecord, keys: Keys, at: datetime
     """The write that makes `record` what it is `after` redacting."""
     if after.bindings == record.bindings:
         return Write(after, "redact", at, before=record)
-    texts = {text[:SHOWN] for text in search_keys(after)}
+    texts = {text[:KEY_LENGTH] for text in search_keys(after)}
     vectors = tuple(vector for vector in keys.of(record) if vector.text in texts)
     return Write(with_vectors(after, vectors), "redact", at, before=record, vectors=vectors)
 

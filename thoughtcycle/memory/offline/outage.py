@@ -18,7 +18,7 @@ from thoughtcycle.memory.offline.replay import Replay
 from thoughtcycle.memory.offline.spool import Spool, database_name
 from thoughtcycle.memory.storage import Storage, open_storage, parse_url
 from thoughtcycle.memory.transcript import Transcript
-from thoughtcycle.memory.versioning import begun_at
+from thoughtcycle.memory.versioning import new_cycle
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +153,7 @@ class SpooledTranscript(Transcript):
     async def keep_message(self, user: str, chat: str, message: CycleMessage, *, channel: str) -> None:
         """Spools a message whose turn could not begin; replay skips it if the transcript has it already."""
         now = self._clock()
-        cycle = begun_at(owned(user), chat, message, parent=None, channel=channel, at=now, late=True)
+        cycle = new_cycle(owned(user), chat, message, parent=None, channel=channel, at=now, late=True)
         intent = intents.OpenCycle(user=user, at=now, cycle=cycle, follow=True, once=True)
         await self._outage.put(intent, begins=True)
 
@@ -169,7 +169,7 @@ class SpooledTranscript(Transcript):
     ) -> Cycle:
         """See Transcript.open_cycle."""
         at = self._clock()
-        late = begun_at(owned(user), chat, message, parent=parent, channel=channel, at=at, late=True)
+        late = new_cycle(owned(user), chat, message, parent=parent, channel=channel, at=at, late=True)
         await self._outage.over()
         write = super().open_cycle
         stored = await self._write_or_spool(

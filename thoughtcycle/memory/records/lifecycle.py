@@ -9,13 +9,13 @@ from thoughtcycle.memory.index import aware
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Op
 from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning import (
-    archived,
-    fresh,
-    marked,
-    merged,
-    moved_versions,
-    unarchived,
-    unmerged,
+    archive_writes,
+    change_fields,
+    merge_writes,
+    reinforces,
+    unarchive_writes,
+    unmerge_writes,
+    versions_taken_over,
 )
 
 
@@ -47,7 +47,9 @@ class Lifecycle:
             if other := next((record for record in records if record.status != "active"), None):
                 raise MemoryNotActive(other.id)
             at, pinned = self._clock(), op == "pin"
-            return [write for one in records for write in marked(one, op, at, cycle=cycle, pinned=pinned)]
+            return [
+                write for one in records for write in change_fields(one, op, at, cycle=cycle, pinned=pinned)
+            ]
 
         return await self._core.change_records(user, ids, plan)
 
@@ -66,7 +68,7 @@ class Lifecycle:
                 return (), record
             at = self._clock()
             again = min(aware(said) or at, at)
-            if not fresh(record, again):
+            if not reinforces(record, again):
                 return (), record
             stronger = record.model_copy(update={"reinforced_at": again})
             return [Write(stronger, "reinforce", at, before=record, cycle=cycle)], record
@@ -81,7 +83,7 @@ class Lifecycle:
         """
 
         async def plan(records: list[MemoryRecord]) -> Sequence[Write]:
-            return archived(records, at=self._clock(), cycle=cycle)
+            return archive_writes(records, at=self._clock(), cycle=cycle)
 
         return await self._core.change_records(user, ids, plan)
 
@@ -93,7 +95,7 @@ class Lifecycle:
         """
 
         async def plan(records: list[MemoryRecord]) -> Sequence[Write]:
-            writes = unarchived(records, at=self._clock(), cycle=cycle)
+            writes = unarchive_writes(records, at=self._clock(), cycle=cycle)
             await self._core.require_place(user, [write.record for write in writes], "restore_replaced")
             return writes
 
@@ -124,7 +126,7 @@ class Lifecycle:
                 raise MemoryNotActive(other)
             versions = await self._memories.versions(user, [ended.id])
             keys = await self._core.keys([kept, ended], {})
-            return merged(kept, ended, versions, keys, self._clock(), cycle), kept
+            return merge_writes(kept, ended, versions, keys, self._clock(), cycle), kept
 
         stored, before = await self._core.change(owned(user), plan)
         return stored.get(before.id, before)
@@ -145,9 +147,9 @@ class Lifecycle:
         keep, other = await self._core.known(user, [kept.memory, ended.memory])
         versions = await self._memories.versions(user, [keep.id])
         earlier = await self._memories.journal(user, before=ended.number, limit=len(versions))
-        taken = moved_versions(earlier, versions, other.id)
+        taken = versions_taken_over(earlier, versions, other.id)
         keys = await self._core.keys([keep], {})
-        writes = unmerged(kept, ended, keep, other, taken, keys, self._clock())
+        writes = unmerge_writes(kept, ended, keep, other, taken, keys, self._clock())
         if writes is None:
             raise refusal
         back = [write.record for write in writes[:2]]

@@ -34,14 +34,14 @@ from thoughtcycle.memory.versioning import (
     Planned,
     SavePlan,
     UndoSearch,
-    corrected,
-    hidden,
+    correct_writes,
+    hide_writes,
+    identified,
     is_version,
-    named,
-    new_version,
+    new_version_writes,
     same_content,
     search_keys,
-    undone,
+    undo_writes,
 )
 
 _PAGE = 100
@@ -87,7 +87,7 @@ class Records:
         else:
             vectors = units(vectors)
         data = packed(vectors)
-        wanted = [named(user, draft) for draft in drafts]
+        wanted = [identified(user, draft) for draft in drafts]
         asked = Lookup(
             identities={one.identity for one in wanted},
             keys={draft.key for draft in drafts if draft.key is not None},
@@ -155,13 +155,13 @@ class Records:
                 return (), record
             keys = await self._core.keys([record], data)
             if correction:
-                return corrected(record, changed, keys, self._clock(), cycle), record
+                return correct_writes(record, changed, keys, self._clock(), cycle), record
             if cycle is not None:
                 changed = changed.model_copy(update={"source": Source(cycle=cycle, words=words)})
             since = aware(said)
             if since is not None and not record.valid_from <= since <= self._clock():
                 since = None
-            return new_version(record, changed, keys, self._clock(), cycle, since=since), record
+            return new_version_writes(record, changed, keys, self._clock(), cycle, since=since), record
 
         stored, before = await self._core.change(owned(user), plan)
         return stored.get(before.id, before)
@@ -178,7 +178,7 @@ class Records:
 
         async def plan(records: Listed) -> Sequence[Write]:
             versions = await self._memories.versions(user, [record.id for record in records])
-            return hidden(records, versions, reason=reason, at=self._clock(), cycle=cycle)
+            return hide_writes(records, versions, reason=reason, at=self._clock(), cycle=cycle)
 
         return await self._core.change_records(user, ids, plan)
 
@@ -207,7 +207,7 @@ class Records:
             if entry.before is not None:
                 await self._core.require_place(user, [entry.before], "undo_replaced")
             keys = await self._core.keys([record, *versions], await self._lost_keys(entry, record, versions))
-            return undone(entry, record, versions, keys, self._clock()), entry
+            return undo_writes(entry, record, versions, keys, self._clock()), entry
 
         stored, entry = await self._core.change(owned(user), plan)
         return UndoResult(undone=entry, record=stored[entry.memory] if entry is not None else None)
@@ -303,8 +303,8 @@ class Records:
 
     async def _require_files(self, user: str, drafts: Sequence[MemoryDraft]) -> None:
         """Raises InputRefused('file_content') for a draft that names a file which is not there."""
-        named = [(sha256, draft) for draft in drafts if (sha256 := file_of(draft.content)) is not None]
-        there = await self._files.listing(user) if named else {}
-        for sha256, draft in named:
+        identified = [(sha256, draft) for draft in drafts if (sha256 := file_of(draft.content)) is not None]
+        there = await self._files.listing(user) if identified else {}
+        for sha256, draft in identified:
             if sha256 not in there or draft.key != key_of(sha256):
                 raise InputRefused("file_content", name=repr(draft.content["name"]))

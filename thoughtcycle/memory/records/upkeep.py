@@ -8,7 +8,7 @@ from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.index import packed
 from thoughtcycle.memory.model import MemoryRecord, owner_of
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning import archived, corrected, merged
+from thoughtcycle.memory.versioning import archive_writes, correct_writes, merge_writes
 
 PAGE = 500
 
@@ -70,7 +70,7 @@ class RecordUpkeep:
 
         async def plan() -> tuple[Sequence[Write], None]:
             due = [record for record in await read() if record.status == "active" and still(record)]
-            return archived(due, at=self._clock(), cycle=None), None
+            return archive_writes(due, at=self._clock(), cycle=None), None
 
         stored, _ = await self._core.change(user, plan)
         return len(stored)
@@ -111,7 +111,9 @@ class RecordUpkeep:
             former[version.current or ""].append(version)
         at = self._clock()
         return [
-            write for kept, ended in due for write in merged(kept, ended, former[ended.id], keys, at, None)
+            write
+            for kept, ended in due
+            for write in merge_writes(kept, ended, former[ended.id], keys, at, None)
         ]
 
     async def condense(self, user: str, id: str, content: str, *, was: str) -> MemoryRecord:
@@ -128,7 +130,7 @@ class RecordUpkeep:
                 return (), record
             keys = await self._core.keys([record], vectors)
             changed = record.model_copy(update={"content": content})
-            (write,) = corrected(record, changed, keys, self._clock(), None, op="condense")
+            (write,) = correct_writes(record, changed, keys, self._clock(), None, op="condense")
             unused = write.record.model_copy(update={"updated": record.updated})
             return [replace(write, record=unused)], record
 

@@ -22,17 +22,16 @@ from thoughtcycle.memory.model import (
 from thoughtcycle.memory.rules import reply_text
 from thoughtcycle.memory.storage import Amended, Write
 from thoughtcycle.memory.versioning import (
-    REASON,
+    ABANDONED,
     Keys,
-    begun_at,
-    behind,
-    closed,
-    cut_off,
+    branch_writes,
+    closed_cycle,
+    closed_early,
     live_path,
-    ordered_path,
-    progressed,
-    recorded,
-    settled,
+    new_cycle,
+    path_from_tip,
+    recorded_cycle,
+    with_progress,
 )
 
 _LAST = 4
@@ -90,7 +89,7 @@ class Transcript:
 
         def cycle(conversation: Conversation) -> Cycle:
             before = conversation.tip if follow else parent
-            return begun_at(user, chat, message, parent=before, channel=channel, at=now)
+            return new_cycle(user, chat, message, parent=before, channel=channel, at=now)
 
         return await self.begin(user, chat, cycle)
 
@@ -128,13 +127,17 @@ class Transcript:
             seen = live_path(await self._storage.transcript.links(cycle.user, [cycle.chat]), cycle.parent)
             if cycle.parent is None or not (parent is None or parent in seen):
                 return None
-        return (await self.amend(cycle.user, cycle.id, partial(behind, tip=chat.tip), tip=False)).cycle
+
+        def onto_tip(cycle: Cycle) -> Cycle:
+            return cycle.model_copy(update={"parent": chat.tip})
+
+        return (await self.amend(cycle.user, cycle.id, onto_tip, tip=False)).cycle
 
     async def append(
         self, user: str, cycle_id: str, execution: str, step: Step, text: CycleMessage | None
     ) -> None:
         """Keeps what an action did and showed; a repeated run replaces what it wrote before."""
-        change = partial(progressed, execution=execution, step=step, text=text, at=self._clock())
+        change = partial(with_progress, execution=execution, step=step, text=text, at=self._clock())
         await self.amend(user, cycle_id, change, tip=False)
 
     async def close_cycle(
@@ -168,7 +171,7 @@ class Transcript:
         self, user: str, cycle_id: str, variant: Variant, *, formation: Literal["none", "pending"], tip: bool
     ) -> Cycle:
         """Adds a variant; see close_cycle."""
-        change = partial(closed, variant=variant, formation=formation)
+        change = partial(closed_cycle, variant=variant, formation=formation)
         amended = await self.amend(user, cycle_id, change, tip=tip)
         anew = [cycle_id] if len(amended.cycle.variants) > 1 else []
         if tip and (anew or amended.tip not in (cycle_id, amended.cycle.parent)):
@@ -195,7 +198,7 @@ class Transcript:
         pending: what is worth remembering is taken from it later. Raises NotAllowed('chat_of_another').
         """
         await self.claim_chat(user, chat)
-        cycle = recorded(
+        cycle = recorded_cycle(
             user,
             chat,
             (without_null(user_text), user_name),
@@ -221,7 +224,7 @@ class Transcript:
     async def branch(self, user: str, chat: str) -> list[str]:
         """Ids of the cycles on the chat's live branch, oldest first; reads the links of the whole chat."""
         tip = (await self.claim_chat(user, chat)).tip  # first: whatever it is by then, its links are there
-        return ordered_path(await self._storage.transcript.links(user, [chat]), tip)[::-1]
+        return path_from_tip(await self._storage.transcript.links(user, [chat]), tip)[::-1]
 
     async def is_live(self, user: str, chat: str, cycle: str) -> bool:
         """Whether a cycle is on the chat's live branch; as a rule it is the end of it, and little is read."""
@@ -290,7 +293,7 @@ class Transcript:
         live = live_path(links, tip)
         dead = links.keys() - live
         async with self._indexes.index(user) as index:
-            away = any(reason == REASON for reason in index.hidden.values())
+            away = any(reason == ABANDONED for reason in index.hidden.values())
         concerned = [*dead, *live] if dead or away else list(anew)
         if not concerned:
             return []
@@ -304,7 +307,7 @@ class Transcript:
             keys = Keys(self._model, stored={vector.id: vector for vector in vectors})
             replies = await self._answered_anew(user, [*records, *versions])
             at = self._clock()
-            writes = settled(records, versions, live=live, dead=dead, replies=replies, keys=keys, at=at)
+            writes = branch_writes(records, versions, live=live, dead=dead, replies=replies, keys=keys, at=at)
             return writes, None
 
         stored, _ = await self._core.change(user, plan)
@@ -318,7 +321,7 @@ class Transcript:
         return {cycle.id: reply_text(cycle) for cycle in cycles if len(cycle.variants) > 1}
 
     async def cut_off(self, cycle: Cycle) -> None:
-        change = partial(cut_off, at=self._clock(), formation=await self.formation_state(cycle.user))
+        change = partial(closed_early, at=self._clock(), formation=await self.formation_state(cycle.user))
         await self._storage.transcript.amend_cycle(cycle.user, cycle.id, change, tip=True)
 
     async def formation_state(self, user: str) -> Literal["none", "pending"]:

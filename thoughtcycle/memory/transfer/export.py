@@ -23,7 +23,7 @@ from thoughtcycle.memory.transfer.format import (
     plain_line,
 )
 from thoughtcycle.memory.transfer.format_documents import conversation_line, user_line
-from thoughtcycle.memory.versioning import REASON
+from thoughtcycle.memory.versioning import ABANDONED
 
 _PAGE = 200
 """Records read at once."""
@@ -50,7 +50,7 @@ class Export:
         """
         hidden = await self._storage.memories.listing(owned(user), _HIDDEN, limit=None, offset=0)
         mask = await self._masks.of(user)
-        secret = {record.id for record in hidden if record.reason != REASON}
+        secret = {record.id for record in hidden if record.reason != ABANDONED}
         counted: Counter[str] = Counter()
         named: set[str] = set()
         yield header(user, self._clock())
@@ -111,7 +111,7 @@ class Export:
         while records := await self._storage.memories.listing(user, STATUSES, after=after, limit=_PAGE):
             found = await self._accesses.read(user, [record.id for record in records])
             for record in records:
-                if record.status == "hidden" and record.reason != REASON:
+                if record.status == "hidden" and record.reason != ABANDONED:
                     secret.add(record.id)
                 elif (sha256 := file_of(record.content)) is not None:
                     named.add(sha256)

@@ -1,4 +1,4 @@
-"""Which memories belong to the live path of a chat, and the writes that hide or restore the others (pure)."""
+"""Memories follow the live branch of a chat: writes that hide and restore them (pure)."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
@@ -6,12 +6,19 @@ from typing import Literal
 
 from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning.record_changes import Keys, dropped, kept_former, moved, with_vectors
+from thoughtcycle.memory.versioning.record_changes import (
+    Keys,
+    drop_former,
+    moved_vectors,
+    store_former,
+    with_vectors,
+)
 
-REASON = "abandoned"
+ABANDONED = "abandoned"
+"""Reason of memories that are hidden with their branch."""
 
 
-def ordered_path(links: Mapping[str, str | None], tip: str | None) -> list[str]:
+def path_from_tip(links: Mapping[str, str | None], tip: str | None) -> list[str]:
     """The cycles from `tip` back along their parents, in this order."""
     path: dict[str, None] = {}
     while tip is not None and tip in links and tip not in path:
@@ -22,10 +29,10 @@ def ordered_path(links: Mapping[str, str | None], tip: str | None) -> list[str]:
 
 def live_path(links: Mapping[str, str | None], tip: str | None) -> set[str]:
     """The cycles from `tip` back along their parents."""
-    return set(ordered_path(links, tip))
+    return set(path_from_tip(links, tip))
 
 
-def settled(
+def branch_writes(
     records: Iterable[MemoryRecord],
     versions: Iterable[MemoryRecord],
     *,
@@ -35,12 +42,11 @@ def settled(
     keys: Keys,
     at: datetime,
 ) -> list[Write]:
-    """Hides what only abandoned cycles said, and brings back what a live cycle said.
+    """Hides memories that only abandoned cycles support, and restores those of live cycles.
 
-    `records` come from cycles of the chat; `versions` are the former versions of them and the memories that
-    they are versions of. A memory that an abandoned cycle changed returns to the version before. `replies`:
-    cycles that were answered anew → what they answer now; what the assistant said and says no longer there is
-    abandoned, too.
+    `records` come from cycles of the chat; `versions` are their former versions and the memories that they
+    are versions of. A memory that an abandoned cycle changed returns to the version before. `replies`:
+    cycles with a new reply → the text of it; a memory of words that the new reply lacks is abandoned, too.
     """
     known = {record.id: record for record in (*versions, *records)}
 
@@ -54,34 +60,34 @@ def settled(
     writes: list[Write] = []
     for record in [record for record in known.values() if gone(record)]:
         if record.status in ("active", "archived"):
-            writes += abandoned(record, known.values(), gone, keys, at)
+            writes += abandon_writes(record, known.values(), gone, keys, at)
     changed = {write.record.id: write.record for write in writes}
     for record in known.values():
-        away = record.status == "hidden" and record.reason == REASON
+        away = record.status == "hidden" and record.reason == ABANDONED
         if away and record.source.cycle in live and not gone(record):
             writes += _restored(record, known, changed, keys, at)
     return writes
 
 
-def abandoned(
+def abandon_writes(
     record: MemoryRecord,
     known: Iterable[MemoryRecord],
     left: Callable[[MemoryRecord], bool],
     keys: Keys,
     at: datetime,
 ) -> list[Write]:
-    """`record` says again what its newest version that is not `left` said; without one it is hidden."""
+    """Returns `record` to its newest version that is not `left`; hides it when there is none."""
     former = [
         version
         for version in known
         if (version.current, version.status) == (record.id, "superseded") and not left(version)
     ]
     if not former:
-        gone = record.model_copy(update={"status": "hidden", "reason": REASON, "updated": at})
+        gone = record.model_copy(update={"status": "hidden", "reason": ABANDONED, "updated": at})
         return [Write(gone, "abandon", at, before=record)]
     newest = max(former, key=lambda version: (version.valid_to or at, version.revision))
-    kept = kept_former(record, keys, at, status="hidden", reason=REASON)
-    return [kept, _replaced(record, newest, "abandon", keys, at), dropped(newest, at)]
+    kept = store_former(record, keys, at, status="hidden", reason=ABANDONED)
+    return [kept, _replaced(record, newest, "abandon", keys, at), drop_former(newest, at)]
 
 
 def _restored(
@@ -103,22 +109,22 @@ def _restored(
     if current is None or current.status not in ("active", "archived") or current.id in changed:
         return []
     if current.valid_from > record.valid_from:
-        return []  # something newer was said meanwhile, elsewhere
-    former = kept_former(current, keys, at, valid_to=record.valid_from)
-    return [former, _replaced(current, record, "restore", keys, at), dropped(record, at)]
+        return []  # a newer version was learned elsewhere
+    former = store_former(current, keys, at, valid_to=record.valid_from)
+    return [former, _replaced(current, record, "restore", keys, at), drop_former(record, at)]
 
 
 def _replaced(
     record: MemoryRecord, version: MemoryRecord, op: Literal["abandon", "restore"], keys: Keys, at: datetime
 ) -> Write:
-    """The write that makes `record` say what `version` said."""
-    current = said_again(record, version).model_copy(update={"updated": at})
-    vectors = moved(current, keys.of(version))
+    """The write that gives `record` the content of `version`."""
+    current = with_content_of(record, version).model_copy(update={"updated": at})
+    vectors = moved_vectors(current, keys.of(version))
     return Write(with_vectors(current, vectors), op, at, before=record, vectors=vectors)
 
 
-def said_again(record: MemoryRecord, version: MemoryRecord) -> MemoryRecord:
-    """`record` with what `version` said."""
+def with_content_of(record: MemoryRecord, version: MemoryRecord) -> MemoryRecord:
+    """`record` with the content of `version`."""
     names = {"id", "revision", "status", "reason", "current", "valid_to", "updated", "created"}
     names |= {"merged", "pinned", "archived_at"}
     said = {name: getattr(version, name) for name in type(version).model_fields if name not in names}

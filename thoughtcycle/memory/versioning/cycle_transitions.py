@@ -1,4 +1,4 @@
-"""What becomes of a cycle: it begins, goes on, is closed or cut off (pure)."""
+"""Transitions of a cycle: it begins, makes progress, is closed, in time or early (pure)."""
 
 from datetime import datetime
 from typing import Literal
@@ -7,7 +7,7 @@ from thoughtcycle.memory.model import Cycle, CycleMessage, Step, Variant, named_
 from thoughtcycle.memory.text import digest, identity
 
 
-def begun_at(
+def new_cycle(
     user: str,
     chat: str,
     message: CycleMessage,
@@ -17,7 +17,7 @@ def begun_at(
     at: datetime,
     late: bool = False,
 ) -> Cycle:
-    """A cycle as it begins; equal messages behind the same parent are the same cycle."""
+    """An open cycle; equal messages behind the same parent have the same id."""
     return Cycle(
         id=named_id("cycle", chat, message.id, parent or "", identity("text", message.text)),
         user=user,
@@ -31,12 +31,7 @@ def begun_at(
     )
 
 
-def behind(cycle: Cycle, *, tip: str) -> Cycle:
-    """`cycle` as the next after `tip`."""
-    return cycle.model_copy(update={"parent": tip})
-
-
-def recorded(
+def recorded_cycle(
     user: str,
     chat: str,
     said: tuple[str, str | None],
@@ -46,9 +41,9 @@ def recorded(
     channel: str,
     formation: Literal["none", "pending"],
 ) -> Cycle:
-    """A complete cycle of (text, speaker's name) and its answer; what is equal has the same id.
+    """A complete cycle of (text, speaker's name) and its answer; equal exchanges have the same id.
 
-    It is behind no other one yet.
+    It has no parent yet.
     """
     id = named_id("recorded", chat, at.isoformat(), *(digest(text) for text, _ in (said, replied)))
     message = CycleMessage(id=named_id("said", id), role="user", text=said[0], name=said[1], at=at)
@@ -56,33 +51,21 @@ def recorded(
         id=named_id("replied", id), role="assistant", text=replied[0], name=replied[1], at=at
     )
     variant = Variant(execution="", messages=(reply,) if reply.text else (), steps=(), at=at)
-    cycle = Cycle(
-        id=id,
-        user=user,
-        chat=chat,
-        channel=channel,
-        parent=None,
-        message=message,
-        opened_at=at,
-        heartbeat=at,
-    )
-    return closed(cycle, variant=variant, formation=formation)
+    cycle = new_cycle(user, chat, message, parent=None, channel=channel, at=at)
+    return closed_cycle(cycle.model_copy(update={"id": id}), variant=variant, formation=formation)
 
 
-def progressed(cycle: Cycle, *, execution: str, step: Step, text: CycleMessage | None, at: datetime) -> Cycle:
-    """`cycle` with one more step under way; the same execution's same action is replaced."""
-    entry = (execution, step, text)
-    same = [(known[0], known[1]["action"]) == (execution, step["action"]) for known in cycle.progress]
-    if any(same):
-        place = same.index(True)
-        progress = (*cycle.progress[:place], entry, *cycle.progress[place + 1 :])
-    else:
-        progress = (*cycle.progress, entry)
-    return cycle.model_copy(update={"progress": progress, "heartbeat": at})
+def with_progress(
+    cycle: Cycle, *, execution: str, step: Step, text: CycleMessage | None, at: datetime
+) -> Cycle:
+    """`cycle` with one more step of an execution; an earlier result of the same action is replaced."""
+    entries = {(entry[0], entry[1]["action"]): entry for entry in cycle.progress}
+    entries[execution, step["action"]] = (execution, step, text)
+    return cycle.model_copy(update={"progress": tuple(entries.values()), "heartbeat": at})
 
 
-def closed(cycle: Cycle, *, variant: Variant, formation: Literal["none", "pending"]) -> Cycle:
-    """`cycle` with this reply as its newest; formation has to look at it again."""
+def closed_cycle(cycle: Cycle, *, variant: Variant, formation: Literal["none", "pending"]) -> Cycle:
+    """`cycle` with this reply as its newest; formation judges it anew."""
     others = tuple(known for known in cycle.variants if known.execution != variant.execution)
     return cycle.model_copy(
         update={
@@ -96,8 +79,8 @@ def closed(cycle: Cycle, *, variant: Variant, formation: Literal["none", "pendin
     )
 
 
-def cut_off(cycle: Cycle, *, at: datetime, formation: Literal["none", "pending"] = "pending") -> Cycle:
-    """`cycle` closed with what was shown before it stopped; one that is closed stays as it is."""
+def closed_early(cycle: Cycle, *, at: datetime, formation: Literal["none", "pending"] = "pending") -> Cycle:
+    """`cycle` closed with the texts shown so far, marked as cut; unchanged if it is closed."""
     if cycle.closed:
         return cycle
     variant = Variant(
@@ -107,4 +90,4 @@ def cut_off(cycle: Cycle, *, at: datetime, formation: Literal["none", "pending"]
         at=at,
         cut=True,
     )
-    return closed(cycle, variant=variant, formation=formation)
+    return closed_cycle(cycle, variant=variant, formation=formation)

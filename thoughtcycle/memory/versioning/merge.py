@@ -1,4 +1,4 @@
-"""Two memories that say the same become one, and two again (pure: records in, writes out)."""
+"""Merges two memories that say the same, and undoes it (pure: records in, writes out)."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -6,13 +6,19 @@ from typing import Any
 
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning.record_changes import SHOWN, Keys, moved, search_keys, with_vectors
+from thoughtcycle.memory.versioning.record_changes import (
+    KEY_LENGTH,
+    Keys,
+    moved_vectors,
+    search_keys,
+    with_vectors,
+)
 
 _MOVING = {"revision", "updated", "reinforced_at", "vector_ids"}
-"""Fields in which a memory may differ and still be what a merge made of it."""
+"""Fields that may change after a merge without hindering its undo."""
 
 
-def merged(
+def merge_writes(
     keep: MemoryRecord,
     other: MemoryRecord,
     versions: Iterable[MemoryRecord],
@@ -22,14 +28,14 @@ def merged(
 ) -> list[Write]:
     """Merges `other`, whose former versions are `versions`, into `keep` (HM-6).
 
-    `other` and its versions become former versions of `keep`, so that one step leads from each to what it
-    became; `keep` is found under the search contexts of both. The row of `keep` follows that of `other`.
+    `other` and its versions become former versions of `keep`, so that one step leads from each to its
+    successor; `keep` is found under the search contexts of both. The row of `keep` follows that of `other`.
     """
-    both = broadened(keep, other, at, cycle)
-    new = {text[:SHOWN] for text in search_keys(both)}
+    both = combined(keep, other, at, cycle)
+    new = {text[:KEY_LENGTH] for text in search_keys(both)}
     own = keys.of(keep)
     new -= {vector.text for vector in own}
-    vectors = (*own, *moved(keep, [vector for vector in keys.of(other) if vector.text in new]))
+    vectors = (*own, *moved_vectors(keep, [vector for vector in keys.of(other) if vector.text in new]))
     return [
         *(_of(version, keep.id, at) for version in versions),
         Write(absorbed(other, keep.id, at), "merge", at, before=other, cycle=cycle),
@@ -37,8 +43,8 @@ def merged(
     ]
 
 
-def broadened(keep: MemoryRecord, other: MemoryRecord, at: datetime, cycle: str | None) -> MemoryRecord:
-    """`keep` after the merge: the stronger of both in each respect, and reinforced – not by its own cycle."""
+def combined(keep: MemoryRecord, other: MemoryRecord, at: datetime, cycle: str | None) -> MemoryRecord:
+    """`keep` after the merge: the stronger value of each field; reinforced, unless by its own cycle."""
     own = cycle is not None and cycle == keep.source.cycle
     ends = (keep.expires, other.expires)
     fields: dict[str, Any] = {
@@ -61,11 +67,11 @@ def absorbed(other: MemoryRecord, keep: str, at: datetime) -> MemoryRecord:
 
 
 def unchanged(record: MemoryRecord, made: MemoryRecord) -> bool:
-    """Whether `record` is still what the merge made of it, reinforcement and upkeep of its vectors aside."""
+    """Whether `record` is as the merge `made` it, reinforcement and vectors aside."""
     return record.model_dump(exclude=_MOVING) == made.model_dump(exclude=_MOVING)
 
 
-def unmerged(
+def unmerge_writes(
     kept: JournalEntry,
     ended: JournalEntry,
     keep: MemoryRecord,
@@ -74,18 +80,18 @@ def unmerged(
     keys: Keys,
     at: datetime,
 ) -> list[Write] | None:
-    """Takes a merge back; None when one of the two has changed since.
+    """Undoes a merge; None when one of the two has changed since.
 
-    `kept` and `ended` are the merge's rows of the memories `keep` and `other`, as they are now; `versions`
-    are those that were `other`'s. A reinforcement since then stays with `keep`.
+    `kept` and `ended` are the merge's journal rows of the memories `keep` and `other`; `versions` are those
+    taken over from `other`. A reinforcement since then stays with `keep`.
     """
     if kept.before is None or ended.before is None:
         return None
-    if not unchanged(keep, broadened(kept.before, ended.before, kept.at, kept.cycle)):
+    if not unchanged(keep, combined(kept.before, ended.before, kept.at, kept.cycle)):
         return None
     if not unchanged(other, absorbed(ended.before, keep.id, ended.at)):
         return None
-    texts = {text[:SHOWN] for text in search_keys(kept.before)}
+    texts = {text[:KEY_LENGTH] for text in search_keys(kept.before)}
     vectors = tuple(vector for vector in keys.of(keep) if vector.text in texts)
     since = keep.reinforced_at if keep.reinforced_at not in (kept.at, kept.before.reinforced_at) else None
     one = kept.before.model_copy(update={"reinforced_at": since or kept.before.reinforced_at})
@@ -97,10 +103,10 @@ def unmerged(
     ]
 
 
-def moved_versions(
+def versions_taken_over(
     rows: Sequence[JournalEntry], versions: Iterable[MemoryRecord], other: str
 ) -> list[MemoryRecord]:
-    """Those of `versions` that the merge took over from `other`; `rows` come before its row, newest first."""
+    """The `versions` that a merge took over from `other`; `rows` are those before it, newest first."""
     taken = set()
     for row in rows:
         if row.op != "supersede" or row.before is None or row.before.current != other:

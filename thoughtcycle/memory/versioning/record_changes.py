@@ -1,4 +1,4 @@
-"""Which writes a change of memories takes: save, update, hide, archive (pure: records in, writes out)."""
+"""Changes of memories as writes: save, update, hide, archive (pure: records in, writes out)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,8 +8,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from thoughtcycle.errors import InputRefused, MemoryNotActive
 from thoughtcycle.memory.model import (
     PRIORITIES,
-    Kind,
-    Layer,
     MemoryDraft,
     MemoryRecord,
     Op,
@@ -21,20 +19,20 @@ from thoughtcycle.memory.model import (
 from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.text import identity
 
-SHOWN = 500
-"""Characters of a search key that its vector carries along."""
+KEY_LENGTH = 500
+"""Characters of a search key that are stored with its vector."""
 
 _SEEN = ("active", "archived", "superseded")
 _LOOSE = ("abandoned", "undone")
-"""Reasons of what is hidden, but not because the user asked for that."""
+"""Reasons to hide a memory that are no request of the user."""
 
 Outcome: TypeAlias = tuple[MemoryRecord, Literal["saved", "known", "superseded"], MemoryRecord | None]
-"""The memory (as it was before it is stored), what became of the draft, the version superseded."""
+"""The memory (as it is before the write), the fate of the draft, the superseded version."""
 
 
 @dataclass(frozen=True)
 class Keys:
-    """Vectors at hand for making a memory's search keys."""
+    """The vectors at hand for the search keys of memories."""
 
     model: str | None = None
     data: Mapping[str, bytes] = field(default_factory=dict)
@@ -55,16 +53,24 @@ class Keys:
         }
         found = []
         for text in search_keys(record):
-            if text in own and len(text) < SHOWN:
+            if text in own and len(text) < KEY_LENGTH:
                 found.append(own[text])
             elif self.model is not None and text in self.data:
-                found.append(_vector(record, text, self.model, self.data[text]))
+                vector = Vector(
+                    id=named_id("vector", record.id, self.model, text),
+                    space=record.space,
+                    memory=record.id,
+                    text=text[:KEY_LENGTH],
+                    model=self.model,
+                    data=self.data[text],
+                )
+                found.append(vector)
         return tuple(found)
 
 
 @dataclass(frozen=True)
 class Planned:
-    """What a save will do: its writes, and what becomes of each draft."""
+    """The plan of a save: its writes, and the outcome of each draft."""
 
     writes: tuple[Write, ...]
     outcomes: tuple[Outcome, ...]
@@ -77,27 +83,12 @@ def search_keys(one: MemoryDraft | MemoryRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text.strip()))
 
 
-def version_id(record: MemoryRecord) -> str:
-    """The id under which this version is kept once it is superseded."""
-    return named_id("version", record.id, str(record.revision), identity(record.type, record.content))
-
-
-def layer_of(kind: Kind | None) -> Layer:
-    """Preferences and emotional patterns are semantic, everything else is long-term."""
-    return "semantic" if kind in ("pref", "emo") else "long"
-
-
-def _vector(record: MemoryRecord, text: str, model: str, data: bytes) -> Vector:
-    id = named_id("vector", record.id, model, text)
-    return Vector(id=id, space=record.space, memory=record.id, text=text[:SHOWN], model=model, data=data)
-
-
 def with_vectors(record: MemoryRecord, vectors: Sequence[Vector]) -> MemoryRecord:
     """`record` listing these vectors."""
     return record.model_copy(update={"vector_ids": tuple(vector.id for vector in vectors)})
 
 
-def moved(record: MemoryRecord, vectors: Iterable[Vector]) -> tuple[Vector, ...]:
+def moved_vectors(record: MemoryRecord, vectors: Iterable[Vector]) -> tuple[Vector, ...]:
     """Copies of `vectors` that belong to `record`."""
     return tuple(
         vector.model_copy(update={"id": named_id("moved", record.id, vector.id), "memory": record.id})
@@ -105,43 +96,44 @@ def moved(record: MemoryRecord, vectors: Iterable[Vector]) -> tuple[Vector, ...]
     )
 
 
-def kept_former(
+def store_former(
     record: MemoryRecord, keys: Keys, at: datetime, *, until: datetime | None = None, **changed: Any
 ) -> Write:
-    """The write that keeps `record` as a former version of its own id, valid `until` then (None: `at`)."""
-    kept = {"id": version_id(record), "status": "superseded", "valid_to": until or at, "current": record.id}
+    """The write that stores `record` as a former version with its own id, valid `until` (None: `at`)."""
+    id = named_id("version", record.id, str(record.revision), identity(record.type, record.content))
+    kept = {"id": id, "status": "superseded", "valid_to": until or at, "current": record.id}
     former = record.model_copy(update={**kept, **changed})
-    vectors = moved(former, keys.of(record))
+    vectors = moved_vectors(former, keys.of(record))
     return Write(with_vectors(former, vectors), "supersede", at, vectors=vectors)
 
 
-def dropped(record: MemoryRecord, at: datetime) -> Write:
-    """The write that empties a former version which is current again."""
+def drop_former(record: MemoryRecord, at: datetime) -> Write:
+    """The write that empties a former version that is current again."""
     gone = record.model_copy(update={"status": "erased", "content": None, "bindings": (), "vector_ids": ()})
     return Write(gone, "supersede", at, before=record, vectors=())
 
 
-class Named(NamedTuple):
-    """A draft with what it is recognised by."""
+class Identified(NamedTuple):
+    """A draft with its identity and id."""
 
     draft: MemoryDraft
     identity: str
     id: str
-    """The one that it gets: a repeated run of the same step gives the same."""
+    """Follows from user, identity and cycle, so that a repeated save is idempotent."""
 
 
-def named(user: str, draft: MemoryDraft) -> Named:
-    """`draft` with what it is recognised by among the user's memories."""
+def identified(user: str, draft: MemoryDraft) -> Identified:
+    """`draft` with its identity and id among the user's memories."""
     says = identity(draft.type, draft.content)
-    return Named(draft, says, named_id("memory", user, says, draft.source.cycle or ""))
+    return Identified(draft, says, named_id("memory", user, says, draft.source.cycle or ""))
 
 
 class SavePlan:
-    """Drafts against what is known of the same content, key or id."""
+    """Plans a save: compares drafts with the memories of the same content, key or id."""
 
     def __init__(self, user: str, known: Iterable[MemoryRecord], keys: Keys, at: datetime) -> None:
-        """`known`: the active memories with a draft's identity or key, any with a draft's id, and what those
-        that were merged became.
+        """`known`: the active memories with a draft's identity or key, those with a draft's id, and the
+        targets of merged ones.
         """
         self._user, self._keys, self._at = user, keys, at
         self._records: dict[str, MemoryRecord] = {}
@@ -151,8 +143,8 @@ class SavePlan:
         for record in known:
             self._know(record)
 
-    def add(self, drafts: Iterable[Named]) -> Planned:
-        """One draft after the other, so that they also see each other."""
+    def add(self, drafts: Iterable[Identified]) -> Planned:
+        """Adds one draft after the other, so that each sees the ones before."""
         outcomes = [self._one(*draft) for draft in drafts]
         latest: list[Outcome] = [
             (self._records[record.id], outcome, former) for record, outcome, former in outcomes
@@ -179,14 +171,14 @@ class SavePlan:
     def _reinforced(self, record: MemoryRecord, draft: MemoryDraft) -> MemoryRecord:
         cycle, said = draft.source.cycle, self._said(draft)
         own = cycle is not None and record.source.cycle == cycle
-        if own or record.id in self._writes or not fresh(record, said):
+        if own or record.id in self._writes or not reinforces(record, said):
             return record
         stronger = record.model_copy(update={"reinforced_at": said})
         self._put(Write(stronger, "reinforce", self._at, before=record, cycle=cycle))
         return stronger
 
     def _before(self, record: MemoryRecord, id: str, draft: MemoryDraft) -> MemoryRecord:
-        """What was said before `record` was, and heard of later, is its former version from the start."""
+        """Saves a fact that was said before `record`, but learned later, as its former version."""
         former = self._made(id, draft)
         kept = {"status": "superseded", "valid_to": record.valid_from, "current": record.id}
         former = former.model_copy(update=kept)
@@ -203,7 +195,7 @@ class SavePlan:
             valid_from=self._said(draft),
             created=self._at,
             updated=self._at,
-            **drafted(draft),
+            **draft_fields(draft),
         )
 
     def _saved(self, id: str, draft: MemoryDraft, says: str) -> MemoryRecord:
@@ -214,12 +206,12 @@ class SavePlan:
         return record
 
     def _superseded(self, record: MemoryRecord, draft: MemoryDraft) -> Outcome:
-        changed = record.model_copy(update=drafted(draft, record))
+        changed = record.model_copy(update=draft_fields(draft, record))
         pending = self._writes.pop(record.id, None)
         keys = self._keys
         if pending is not None and pending.vectors:
             keys = replace(keys, stored={**keys.stored, **{vector.id: vector for vector in pending.vectors}})
-        former, current = new_version(
+        former, current = new_version_writes(
             record, changed, keys, self._at, draft.source.cycle, since=self._said(draft)
         )
         if pending is not None:
@@ -235,7 +227,7 @@ class SavePlan:
         self._know(write.record, says)
 
     def _know(self, record: MemoryRecord, says: str | None = None) -> None:
-        """`says`: its identity, where it is known already."""
+        """`says`: the identity of `record`, if it was computed before."""
         self._records[record.id] = record
         if record.status == "active":
             self._same[says or identity(record.type, record.content)] = record.id
@@ -243,20 +235,20 @@ class SavePlan:
                 self._keyed[record.key] = record.id
 
 
-def fresh(record: MemoryRecord, said: datetime) -> bool:
-    """Whether something said then reinforces `record`: later than it was said, and than it was said again."""
+def reinforces(record: MemoryRecord, said: datetime) -> bool:
+    """Whether a repetition at `said` reinforces `record`: it is later than all before."""
     return said >= record.valid_from and (record.reinforced_at is None or said > record.reinforced_at)
 
 
 _DRAFTED = ("type", "content", "kind", "key", "bindings", "tags", "importance", "weight", "expires", "source")
 
 
-def drafted(draft: MemoryDraft, former: MemoryRecord | None = None) -> dict[str, Any]:
-    """The fields that a draft gives its memory; `former` said something else under its key so far.
+def draft_fields(draft: MemoryDraft, former: MemoryRecord | None = None) -> dict[str, Any]:
+    """The fields of the memory of a draft, which supersedes `former` under the same key.
 
-    What was pinned stays pinned, and a priority that use has moved stays where it is.
+    A pinned memory stays pinned, and a priority moved by use stays.
     """
-    layer = draft.layer or layer_of(draft.kind)
+    layer = draft.layer or ("semantic" if draft.kind in ("pref", "emo") else "long")
     priority = PRIORITIES[layer] if former is None else former.priority
     return {
         **{name: getattr(draft, name) for name in _DRAFTED},
@@ -266,7 +258,7 @@ def drafted(draft: MemoryDraft, former: MemoryRecord | None = None) -> dict[str,
     }
 
 
-def new_version(
+def new_version_writes(
     record: MemoryRecord,
     changed: MemoryRecord,
     keys: Keys,
@@ -275,9 +267,10 @@ def new_version(
     *,
     since: datetime | None = None,
 ) -> tuple[Write, Write]:
-    """A change over time: the former version gets an id of its own, `_id` names `changed` from now on.
+    """A change over time: the former version gets an id of its own, the memory's id names `changed`.
 
-    It holds `since` then (None: `at`); never from before the former one did, which a clock put back may say.
+    `changed` is valid `since` then (None: `at`), but not from before the former version, even if a clock
+    was set back.
     """
     begin = max(since or at, record.valid_from)
     current = changed.model_copy(
@@ -285,12 +278,12 @@ def new_version(
     )
     vectors = keys.made(current)
     return (
-        kept_former(record, keys, at, until=begin),
+        store_former(record, keys, at, until=begin),
         Write(with_vectors(current, vectors), "update", at, before=record, vectors=vectors, cycle=cycle),
     )
 
 
-def corrected(
+def correct_writes(
     record: MemoryRecord,
     changed: MemoryRecord,
     keys: Keys,
@@ -298,14 +291,14 @@ def corrected(
     cycle: str | None,
     op: Op = "correct",
 ) -> tuple[Write]:
-    """What was never true is changed in place; only the journal remembers it."""
+    """Corrects a memory in place: its former content was never true, only the journal has it."""
     current = changed.model_copy(update={"updated": at})
     vectors = keys.made(current)
     current = with_vectors(current, vectors)
     return (Write(current, op, at, before=record, vectors=vectors, cycle=cycle),)
 
 
-def hidden(
+def hide_writes(
     records: Iterable[MemoryRecord],
     versions: Iterable[MemoryRecord],
     *,
@@ -313,9 +306,9 @@ def hidden(
     at: datetime,
     cycle: str | None,
 ) -> list[Write]:
-    """Hides memories with their former versions; what is hidden for this reason already stays as it is.
+    """Hides memories with their former versions; skips those that are hidden for this reason.
 
-    What its chat's branch has hidden, or an undo, is hidden anew: no branch shall bring it back.
+    A memory hidden by a branch or an undo is hidden anew, so that no branch brings it back.
     """
     loose = () if reason in _LOOSE else _LOOSE
     heads = [
@@ -333,15 +326,17 @@ def hidden(
     ]
 
 
-def marked(record: MemoryRecord, op: Op, at: datetime, *, cycle: str | None, **fields: Any) -> list[Write]:
-    """`record` with other values of these fields; no write where it has them already."""
+def change_fields(
+    record: MemoryRecord, op: Op, at: datetime, *, cycle: str | None, **fields: Any
+) -> list[Write]:
+    """Changes these fields of `record`; no write where it has the values."""
     if all(getattr(record, name) == value for name, value in fields.items()):
         return []
     return [Write(record.model_copy(update={**fields, "updated": at}), op, at, before=record, cycle=cycle)]
 
 
-def archived(records: Iterable[MemoryRecord], *, at: datetime, cycle: str | None) -> list[Write]:
-    """Archives active memories; what is archived already stays as it is.
+def archive_writes(records: Iterable[MemoryRecord], *, at: datetime, cycle: str | None) -> list[Write]:
+    """Archives active memories; skips archived ones.
 
     Raises MemoryNotActive for any other, 'memory_pinned' for a pinned one.
     """
@@ -353,12 +348,12 @@ def archived(records: Iterable[MemoryRecord], *, at: datetime, cycle: str | None
             raise MemoryNotActive(record.id)
         if record.pinned:
             raise InputRefused("memory_pinned", id=repr(record.id))
-        writes += marked(record, "archive", at, cycle=cycle, status="archived", archived_at=at)
+        writes += change_fields(record, "archive", at, cycle=cycle, status="archived", archived_at=at)
     return writes
 
 
-def unarchived(records: Iterable[MemoryRecord], *, at: datetime, cycle: str | None) -> list[Write]:
-    """Makes archived memories active again, without the expiry that has passed; active ones stay as they are.
+def unarchive_writes(records: Iterable[MemoryRecord], *, at: datetime, cycle: str | None) -> list[Write]:
+    """Makes archived memories active again, without an expiry in the past; skips active ones.
 
     Raises InputRefused('memory_not_archived') for any other.
     """
@@ -370,5 +365,5 @@ def unarchived(records: Iterable[MemoryRecord], *, at: datetime, cycle: str | No
             raise InputRefused("memory_not_archived", id=repr(record.id))
         expires = record.expires if record.expires is not None and record.expires > at else None
         fields = {"status": "active", "archived_at": None, "expires": expires}
-        writes += marked(record, "unarchive", at, cycle=cycle, **fields)
+        writes += change_fields(record, "unarchive", at, cycle=cycle, **fields)
     return writes

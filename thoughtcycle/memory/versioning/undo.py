@@ -1,4 +1,4 @@
-"""Which change an undo takes back, and by which writes (pure)."""
+"""Undo: finds the change to take back, and the writes that do it (pure)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -7,16 +7,16 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Op, Vector
 from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.text import identity
-from thoughtcycle.memory.versioning.branches import REASON
-from thoughtcycle.memory.versioning.record_changes import Keys, dropped, with_vectors
+from thoughtcycle.memory.versioning.branches import ABANDONED
+from thoughtcycle.memory.versioning.record_changes import Keys, drop_former, with_vectors
 
 UNDOABLE = frozenset(
     {"save", "update", "correct", "condense", "merge", "pin", "unpin", "archive", "unarchive", "hide"}
 )
-"""Former versions go along with their memory, branches follow the chat, and an undo is not undone: asking
-again takes back one change more. A reinforcement counts when it was made by hand; one that a conversation
-made is no change that a person sees, nor is a priority that use has moved."""
-MARKS: Mapping[Op, tuple[str, ...]] = {
+"""Operations that an undo takes back. Former versions follow their memory, branches follow the chat, and an
+undo is not undone: the next undo takes back one change more. A reinforcement is undone if the user made it;
+one by a conversation is not visible to the user, nor is a priority moved by use."""
+CHANGED_FIELDS: Mapping[Op, tuple[str, ...]] = {
     "pin": ("pinned",),
     "unpin": ("pinned",),
     "prioritise": ("priority",),
@@ -24,12 +24,12 @@ MARKS: Mapping[Op, tuple[str, ...]] = {
     "unarchive": ("status", "archived_at", "expires"),
     "reinforce": ("reinforced_at",),
 }
-"""Changes that touch these fields only; what happened to the others since is kept."""
+"""Operations that change these fields only; an undo leaves the others as they are now."""
 
 
 def nothing_to_undo(record: MemoryRecord | None) -> InputRefused:
-    """Why an undo, of this memory where one was named, took nothing back."""
-    left = record is not None and record.status == "hidden" and record.reason == REASON
+    """The error of an undo, of this memory if one was named, that found no change."""
+    left = record is not None and record.status == "hidden" and record.reason == ABANDONED
     return InputRefused("left_conversation" if left else "nothing_to_undo")
 
 
@@ -37,9 +37,9 @@ class UndoSearch:
     """Finds the newest change that can be taken back, shown the journal newest first."""
 
     def __init__(self, gone: Iterable[str] = (), *, one: bool = False) -> None:
-        """`gone` are memories that nothing brings back; erased ones are recognised by the journal.
+        """`gone`: memories that cannot come back; erased ones are recognised by the journal.
 
-        `one`: a memory was named, so that a moved priority counts too.
+        `one`: a memory was named, so a moved priority is undone, too.
         """
         self._one = one
         self._undone: set[int] = set()
@@ -47,7 +47,7 @@ class UndoSearch:
         self._back: set[str] = set()
 
     def first(self, entries: Iterable[JournalEntry]) -> JournalEntry | None:
-        """The change to take back, if it is among `entries`; call again with what comes after them."""
+        """The change to take back, if it is among `entries`; else call again with the entries before them."""
         return next((entry for entry in entries if self._fits(entry)), None)
 
     def _fits(self, entry: JournalEntry) -> bool:
@@ -70,16 +70,16 @@ class UndoSearch:
         )
 
 
-def undone(
+def undo_writes(
     entry: JournalEntry, record: MemoryRecord, versions: Sequence[MemoryRecord], keys: Keys, at: datetime
 ) -> list[Write]:
-    """Takes `entry` back; `record` is its memory now, `versions` are the former versions of it."""
+    """Undoes `entry`; `record` is its memory now, `versions` are its former versions."""
     if entry.before is None:
         gone = record.model_copy(update={"status": "hidden", "reason": "undone", "updated": at})
         return [Write(gone, "undo", at, before=record, undoes=entry.number)]
     before = entry.before
-    if entry.op in MARKS:
-        fields = {name: getattr(before, name) for name in (*MARKS[entry.op], "updated")}
+    if entry.op in CHANGED_FIELDS:
+        fields = {name: getattr(before, name) for name in (*CHANGED_FIELDS[entry.op], "updated")}
         return [Write(record.model_copy(update=fields), "undo", at, before=record, undoes=entry.number)]
     same = (record.status, record.reason) == (before.status, before.reason)
     writes = [] if same else _versions_back(record, versions, at)
@@ -91,17 +91,17 @@ def undone(
         Write(with_vectors(before, vectors), "undo", at, before=record, vectors=vectors, undoes=entry.number)
     )
     if former is not None:
-        writes.append(dropped(former, at))
+        writes.append(drop_former(former, at))
     return writes
 
 
 def same_content(one: MemoryRecord, other: MemoryRecord) -> bool:
-    """Whether both say the same under the same search keys."""
+    """Whether both have the same content and search keys."""
     return (one.type, one.content, one.bindings) == (other.type, other.content, other.bindings)
 
 
 def is_version(version: MemoryRecord, before: MemoryRecord) -> bool:
-    """Whether `version` is the copy that was kept of `before`."""
+    """Whether `version` is the stored copy of `before`."""
     return (
         version.status == "superseded"
         and version.valid_from == before.valid_from
@@ -125,7 +125,7 @@ def _versions_back(record: MemoryRecord, versions: Iterable[MemoryRecord], at: d
 
 
 def _vectors_back(before: MemoryRecord, former: MemoryRecord | None, keys: Keys) -> tuple[Vector, ...]:
-    """The vectors of `before`: those kept with its former version, else made again."""
+    """The vectors of `before`: those of its former version, else made anew."""
     kept = keys.of(former) if former is not None else ()
     if len(kept) == len(before.vector_ids):
         return tuple(
