@@ -66,14 +66,8 @@ def as_object(brief: "Brief", budget: int) -> dict[str, Any]:
         }
         for one in brief.sections
     ]
-    return {
-        "text": brief.text,
-        "session": brief.session,
-        "tokens": brief.tokens,
-        "budget": budget,
-        "left_out": brief.left_out,
-        "sections": sections,
-    }
+    whole = {"text": brief.text, "session": brief.session, "tokens": brief.tokens, "budget": budget}
+    return {**whole, "left_out": brief.left_out, "sections": sections}
 
 
 def _print(brief: "Brief", budget: int) -> None:
@@ -83,7 +77,7 @@ def _print(brief: "Brief", budget: int) -> None:
         typer.echo(printable(text) + "\n")
     typer.echo(TEXTS.fill("briefing.total", tokens=brief.tokens, budget=budget, left_out=brief.left_out))
     for one in brief.sections:
-        told = {"name": one.name, "tokens": one.tokens, "shown": len(one.shown), "left_out": one.left_out}
-        typer.echo(TEXTS.fill("briefing.section", **told))
+        counts = {"tokens": one.tokens, "shown": len(one.shown), "left_out": one.left_out}
+        typer.echo(TEXTS.fill("briefing.section", name=one.name, **counts))
         for id, score, source in one.shown:
             typer.echo(f"  {score:6.3f}  {TEXTS[f'source.{source}']}  {one_line(id)[:8]}")

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 from pydantic import SecretStr
 
-from thoughtcycle.cli.options import Db, Json, User, print_result
+from thoughtcycle.cli.display import print_table
+from thoughtcycle.cli.options import Db, Json, User, print_json, print_result
 from thoughtcycle.errors import ChatUnknown, InputRefused
 
 if TYPE_CHECKING:
@@ -51,6 +52,16 @@ class Call:
     def print(self, value: Any, text: str) -> None:
         """Prints a result: `value` with --json, else its `text`."""
         print_result(value, text, self.as_json)
+
+    def print_list(
+        self, values: Iterable[Any], columns: str, rows: Sequence[Sequence[str]], nothing: str
+    ) -> None:
+        """Prints a list: with --json its `values`, else a table of `rows`, or `nothing` without one."""
+        if not self.as_json:
+            print_table(columns, rows, nothing)
+            return
+        for value in values:
+            print_json(value)
 
     def with_memory(self, work: "Callable[[Memory, str], Awaitable[T]]", *, embeddings: bool = False) -> T:
         """Runs `work` on the memory for the user; without `embeddings` nothing new can be embedded."""

@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from thoughtcycle.cli.call import Call, CommandGroup
-from thoughtcycle.cli.display import print_table
-from thoughtcycle.cli.options import TEXTS, one_line, print_json
+from thoughtcycle.cli.options import TEXTS, one_line
 from thoughtcycle.errors import NotAllowed
 
 app = CommandGroup(help=TEXTS["help.channels"], no_args_is_help=True)
@@ -21,12 +20,9 @@ def link(call: Call) -> None:
 @app.command("list", help=TEXTS["help.channels_list"])
 def list_(call: Call) -> None:
     links = call.with_memory(lambda memory, user: memory.channel_links(user))
-    if call.as_json:
-        for link in links:
-            print_json(link.model_dump(mode="json"))
-        return
     rows = [(link.channel, one_line(link.sender), f"{link.at:%Y-%m-%d %H:%M}") for link in links]
-    print_table(TEXTS["channels.columns"], rows, TEXTS["channels.none"])
+    values = (link.model_dump(mode="json") for link in links)
+    call.print_list(values, TEXTS["channels.columns"], rows, TEXTS["channels.none"])
 
 
 @app.command(help=TEXTS["help.channels_unlink"])

@@ -68,17 +68,22 @@ class TerminalDisplay:
         self.status.stop()
         if message["modal"] == "memory":
             self._close()
-            self.console.print(Text(f"  · {one_line(str(message['content']))}", style="cyan"))
+            self._print(f"  · {one_line(str(message['content']))}", style="cyan")
         elif message.get("delta"):
             if self.open != message["id"]:
                 self._close()
                 self.open = message["id"]
-            self.console.print(Text(printable(message["content"])), end="")
-        elif self.open != message["id"]:
-            self._close()
-            self.console.print(Text(printable(message["content"])))
+            self._print(message["content"], end="")
         else:
+            new = self.open != message["id"]
             self._close()
+            if new:
+                self._print(message["content"])
+
+    def _print(self, text: str, style: str = "", end: str = "\n") -> None:
+        from rich.text import Text
+
+        self.console.print(Text(printable(text), style=style), end=end)
 
     def _close(self) -> None:
         if self.open is not None:
@@ -93,15 +98,11 @@ class TerminalDisplay:
         self.console.print()
 
     def line(self, text: str) -> None:
-        from rich.text import Text
-
-        self.console.print(Text(printable(text), style="dim"))
+        self._print(text, style="dim")
 
     def refuse(self, text: str) -> None:
-        from rich.text import Text
-
         self.end()
-        self.console.print(Text(printable(text), style="red"))
+        self._print(text, style="red")
 
 
 class PipeDisplay:

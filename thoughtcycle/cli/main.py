@@ -15,14 +15,12 @@ from thoughtcycle.cli import (
     attachments,
     channels,
     chats,
-    conversations,
     garden,
     jobs,
     memories,
     metrics,
-    profile,
     servers,
-    user_settings,
+    user,
 )
 from thoughtcycle.cli import briefing as briefings
 from thoughtcycle.cli import eval as evaluations
@@ -42,9 +40,9 @@ memories.app.command("file", help=TEXTS["help.file"])(attachments.file)
 app.add_typer(memories.app, name="memories")
 app.add_typer(evaluations.app, name="eval")
 app.add_typer(chats.app, name="chats")
-app.add_typer(conversations.app, name="conversations")
-app.command("profile", help=TEXTS["help.profile"])(profile.profile)
-app.add_typer(user_settings.app, name="settings")
+app.add_typer(chats.conversations, name="conversations")
+app.command("profile", help=TEXTS["help.profile"])(user.profile)
+app.add_typer(user.app, name="settings")
 app.command("garden", help=TEXTS["help.garden"])(garden.garden)
 app.command("metrics", help=TEXTS["help.metrics"])(metrics.metrics)
 app.add_typer(admin.app)
@@ -66,10 +64,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback(help=TEXTS["help"])
 def options(
     show_version: Annotated[
-        bool,
-        typer.Option(
-            "--version", metavar="", callback=_show_version, is_eager=True, help=TEXTS["option.version"]
-        ),
+        bool, Flag("--version", callback=_show_version, is_eager=True, help=TEXTS["option.version"])
     ] = False,
 ) -> None:
     """Options of the command as a whole."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from thoughtcycle.cli.call import Call, CommandGroup, confirm
-from thoughtcycle.cli.display import print_table
 from thoughtcycle.cli.options import (
     TEXTS,
     Flag,
@@ -61,12 +60,8 @@ async def find(memory: "Memory", user: str, id: str) -> MemoryRecord:
     return found[0]
 
 
-def _print(records: list[MemoryRecord], as_json: bool) -> None:
+def _print(records: list[MemoryRecord], call: Call) -> None:
     records = list(map(listed, records))
-    if as_json:
-        for record in records:
-            print_json(record.model_dump(mode="json"))
-        return
     rows = [
         (
             record.id[:8],
@@ -77,7 +72,8 @@ def _print(records: list[MemoryRecord], as_json: bool) -> None:
         )
         for record in records
     ]
-    print_table(TEXTS["columns"], rows, TEXTS["none"])
+    values = (record.model_dump(mode="json") for record in records)
+    call.print_list(values, TEXTS["columns"], rows, TEXTS["none"])
 
 
 @app.command("list", help=TEXTS["help.list"])
@@ -91,11 +87,10 @@ def list_(
     wanted = frozenset(check_names(status, LISTED, "--status") or ["active"])
     statuses: tuple[Status, ...] = LISTED if every else tuple(one for one in LISTED if wanted & {one})
     then = check_time(at, "--at")
-
     found = call.with_memory(
         lambda memory, user: memory.list(user, statuses=statuses, at=then, limit=limit), embeddings=True
     )
-    _print(found if call.as_json else list(map(without_secrets, found)), call.as_json)
+    _print(found if call.as_json else list(map(without_secrets, found)), call)
 
 
 @app.command(help=TEXTS["help.search"])
@@ -124,13 +119,12 @@ def search(
         "include": ("facts", "archived") if archived else ("facts",),
         "recipe": recipe,
     }
-
     found = call.with_memory(
         lambda memory, user: memory.search(user, query, limit=limit, **options), embeddings=True
     )
     hits = [hit for hit in found if isinstance(hit, MemoryHit)]
     if not call.as_json:
-        _print([hit.record for hit in hits], call.as_json)
+        _print([hit.record for hit in hits], call)
         return
     for hit in hits:
         values = {"relevance": round(hit.relevance, 4), "matched": hit.matched}
@@ -151,7 +145,7 @@ def show(id: Id, call: Call) -> None:
         counted = {"access_count": access.count if access else 0, "last_access": access and access.last}
         print_json(record.model_dump(mode="json") | counted | {"history": entries})
         return
-    _print([record], call.as_json)
+    _print([record], call)
     if record.source.words:
         typer.echo(f"{TEXTS['origin']}: {one_line(record.source.words)}")
     if access is not None:
@@ -189,7 +183,7 @@ def why(id: Id, call: Call) -> None:
     if call.as_json:
         print_json(found.model_dump(mode="json"))
         return
-    _print([found.record], call.as_json)
+    _print([found.record], call)
     origin = _origin_line(found.origin) if found.origin else TEXTS["origin.unknown"]
     typer.echo(f"{TEXTS['origin']}: {origin}")
     typer.echo(f"{TEXTS['history']}:")

@@ -119,12 +119,7 @@ def critical_in(text: str, *, language: Language, now: datetime, cycle: str) -> 
 
 
 def _datum(
-    message: Message,
-    found: _Found,
-    measured: _Measured,
-    cycle: str,
-    at: datetime,
-    language: Language,
+    message: Message, found: _Found, measured: _Measured, cycle: str, at: datetime, language: Language
 ) -> CriticalDatum:
     start, end = trim(message.folded, found.start, found.end)
     tag = compiled(word_lists(language, "language/clauses")["tag"], language)
@@ -174,11 +169,7 @@ def _in_sentence(
         yield conditional
         return
     for place, clause in enumerate(sentence.clauses):
-        if (
-            clause.mood in ("reported", "hypothetical")
-            or clause.other_subject
-            or _quoted(message, clause, language)
-        ):
+        if clause.mood in _NOT_SAID or clause.other_subject or _quoted(message, clause, language):
             continue
         reach = _reach(sentence, place)
         for kind, opens in _kinds(text, clause, reach, measured, language):
@@ -246,19 +237,13 @@ def _dated(end: int, measured: _Measured) -> bool:
 
 
 def _start(clause: Clause, measured: _Measured) -> int:
-    """Where the clause begins; with what leads in, where that says when."""
+    """The beginning of the clause, or of the words before it where they hold a date."""
     lead = clause.start - len(clause.lead)
     return lead if any(one.date for one in measured.within(lead, clause.start)) else clause.start
 
 
-def _end(
-    message: Message,
-    sentence: Sentence,
-    place: int,
-    measured: _Measured,
-    language: Language,
-) -> int:
-    """How far the clause reaches: over those that go on with it, and to the amount that it lacks."""
+def _end(message: Message, sentence: Sentence, place: int, measured: _Measured, language: Language) -> int:
+    """The end of the clauses that continue this one or give the amount that it lacks."""
     text = message.folded.text
     continues = compiled(word_lists(language, "language/clauses")["continues"], language)
     clause = sentence.clauses[place]

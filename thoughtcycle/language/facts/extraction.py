@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import cast
@@ -74,12 +74,7 @@ class Found:
 
 
 def facts_in(
-    message: Message,
-    sentence: Sentence,
-    language: Language,
-    now: datetime,
-    *,
-    without: Container[int] = (),
+    message: Message, sentence: Sentence, language: Language, now: datetime, *, without: Container[int] = ()
 ) -> Iterator[Found]:
     """The facts in the statements of a sentence; `without`: offsets of clauses to skip."""
     done = sentence.start
@@ -152,7 +147,7 @@ def _by_rule(
 
 
 def _ends(message: Message, sentence: Sentence, clause: Clause, language: Language) -> tuple[int, ...]:
-    """How far a rule that reads on may read: over the clauses that continue this one, else to the end."""
+    """The ends to try for a rule that reads on: of the clauses that continue, and of the sentence."""
     continues = compiled(word_lists(language, "language/clauses")["continues"], language)
     end = clause.end
     for later in sentence.clauses:
@@ -165,23 +160,18 @@ def _ends(message: Message, sentence: Sentence, clause: Clause, language: Langua
     return (end,) if last == end else (end, last)
 
 
+@dataclass
 class _Reading:
-    """One match turned into facts."""
+    """Turns one match into facts."""
 
-    def __init__(
-        self,
-        folded: Folded,
-        clause: Clause,
-        match: re.Match[str],
-        rule: Rule,
-        language: Language,
-        now: datetime,
-    ) -> None:
-        self.folded, self.clause, self.match, self.rule = folded, clause, match, rule
-        self.language: Language = language
-        self.now = now
-        self.spans: dict[str, tuple[int, int]] = {}
-        self.since = ""
+    folded: Folded
+    clause: Clause
+    match: re.Match[str]
+    rule: Rule
+    language: Language
+    now: datetime
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    since: str = ""
 
     def facts(self) -> tuple[Fact, ...]:
         """The facts of the match; none when what it captured turns out to be something else."""
@@ -326,11 +316,8 @@ class _Reading:
         begin = min(self.match.start(group) for group in ("x", "why", "mood") if group in self.spans)
         before = self.clause.lead + self.folded.text[self.match.start() : begin]
         day = words["today"]
-        return (
-            f"{content} {day}"
-            if re.search(rf"\b{day}\b", before) and day not in fold_word(content)
-            else content
-        )
+        lost = re.search(rf"\b{day}\b", before) and day not in fold_word(content)
+        return f"{content} {day}" if lost else content
 
     def _weight(self) -> float:
         if self.rule.kind == "emo":

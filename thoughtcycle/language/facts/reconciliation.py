@@ -192,7 +192,7 @@ def _changed(
 
 
 def _overlap(said: Statement, old: Statement, counts: Counter[str], words: Lexicon) -> float:
-    """How much two share, rare concepts counting more; 0 when the change cannot be about the old one."""
+    """The weight of shared concepts, rare ones more; 0 when the change cannot be about the old one."""
     mine, theirs = frozenset(said.concepts), frozenset(old.concepts)
     common, denied = mine & theirs, said.negative and not old.negative
     of_another = mine & words.kin != theirs & words.kin and not (said.ends and common & old.proper)

@@ -43,7 +43,7 @@ class Statement:
     """In the order of the words, each once; a word that no list knows stands for itself by its stem."""
     negative: bool = False
     spared: frozenset[str] = frozenset()
-    """Where something is negated: what is not ("the one sings and the other does not")."""
+    """The concepts outside of a negation ("the one sings and the other does not")."""
     values: frozenset[tuple[str, str]] = frozenset()
     """(type, normalised) of its numbers, dates and times of day."""
     proper: frozenset[str] = frozenset()
@@ -156,18 +156,16 @@ class _Reader:
         negative = [each for each in self.segments if each.negative]
         spared = [each for each in self.segments if not each.negative] if negative else []
         named = (name for each in self.segments for name in each.concepts)
-        concepts = tuple(
-            dict.fromkeys("prefer" if self.compares and name == "like" else name for name in named)
-        )
+        concepts = dict.fromkeys("prefer" if self.compares and name == "like" else name for name in named)
         return Statement(
-            concepts,
-            bool(negative),
-            frozenset(name for each in spared for name in each.concepts),
-            frozenset(self.values),
-            frozenset(self.proper),
-            self.ends,
-            self.changes,
-            self.wide,
+            concepts=tuple(concepts),
+            negative=bool(negative),
+            spared=frozenset(name for each in spared for name in each.concepts),
+            values=frozenset(self.values),
+            proper=frozenset(self.proper),
+            ends=self.ends,
+            changes=self.changes,
+            wide=self.wide,
         )
 
     def _step(self, at: int) -> int:

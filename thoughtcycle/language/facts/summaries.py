@@ -110,15 +110,7 @@ def best_sentence(text: str) -> str:
 
 
 def _content_score(sentence: str) -> float:
-    content = [
-        word
-        for word in sentence.split()
-        if fold_word(word.strip(".,;:!?")) not in _words("words", "stop_words")
-    ]
-    asks = sentence.endswith("?")
-    return (
-        min(len(content), 25)
-        + 2 * bool(_NUMBER.search(sentence))
-        + len(_CAPITALISED.findall(sentence))
-        - 2 * asks
-    )
+    words = (fold_word(word.strip(".,;:!?")) for word in sentence.split())
+    content = sum(word not in _words("words", "stop_words") for word in words)
+    figures = 2 * bool(_NUMBER.search(sentence)) - 2 * sentence.endswith("?")
+    return min(content, 25) + figures + len(_CAPITALISED.findall(sentence))

@@ -197,23 +197,18 @@ def _plural(found: TopicMention, language: Language) -> bool:
 
 def _qualifier(folded: Folded, start: int, end: int, found: TopicMention, language: Language) -> str:
     """The words that tell one from the others: "Apollo" of "projeto Apollo", "Ana" of "minha irmã Ana"."""
-    stop = frozenset(vocabulary(language)["stopwords"])
+    plain = _data(language)["forget_plain"]  # adjectives that tell nothing apart
+    stop = frozenset((*vocabulary(language)["stopwords"], *plain))
     lower = folded.source == folded.source.lower()
-    kept = []
+    names = []
     for match in re.finditer(r"[^\W_]+", folded.text[start:end]):
         a, b = start + match.start(), start + match.end()
         inside = any(x <= a < y for x, y in (found.span, *found.beside))
         typed = folded.original(a, b)
         telling = typed[:1].isupper() or typed.isdigit() or (found.countable and lower)
-        if not inside and match[0] not in stop and telling and match[0] not in _known(language):
-            kept.append(typed)
-    return " ".join(kept)
-
-
-@cache
-def _known(language: Language) -> frozenset[str]:
-    """Adjectives that tell nothing apart."""
-    return frozenset(_data(language)["forget_plain"])
+        if not inside and telling and match[0] not in stop:
+            names.append(typed)
+    return " ".join(names)
 
 
 def _proper(folded: Folded, start: int, end: int) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from thoughtcycle.language.intents.understanding import understand
-from thoughtcycle.language.parse import Folded, compiled, detect_language, fold
+from thoughtcycle.language.parse import compiled, detect_language, fold
 from thoughtcycle.prompts.loader import Language, word_lists
 
 READ = 8_000
@@ -22,7 +22,7 @@ LONGEST = 60
 """Words from which on length says nothing more."""
 
 TEMPORARY, CONTEXT, CRITICAL = 1, 31, 71
-"""Where the bands of SM-4 begin."""
+"""Lower ends of the bands of SM-4."""
 FACT, STRONG_FEELING = 40, 45
 STRONG = 0.85
 """Weight of a feeling from which on it is strong."""
@@ -92,7 +92,7 @@ def count_features(text: str, language: Language, now: datetime) -> Features:
         reaction=int(_pattern("reaction", spoken).match(folded.text) is not None),
         names=min(3, len(_NAME.findall(text[:READ]))),
         facts=min(3, len(understand(text, language=language, now=now).facts)),
-        **{name: _count(folded, name, most, spoken) for name, most in _MOST.items()},
+        **{name: min(most, len(_pattern(name, spoken).findall(folded.text))) for name, most in _MOST.items()},
     )
 
 
@@ -118,7 +118,3 @@ def _log(words: int) -> float:
 
 def _pattern(name: str, language: Language) -> re.Pattern[str]:
     return compiled(word_lists(language, "language/importance")[name], language)
-
-
-def _count(folded: Folded, name: str, most: int, language: Language) -> int:
-    return min(most, len(_pattern(name, language).findall(folded.text)))

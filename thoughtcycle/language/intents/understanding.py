@@ -9,23 +9,30 @@ from typing import Literal
 from thoughtcycle.language.facts import Denial, Fact, Retraction, corrects, denials_in, facts_in, says_wrong
 from thoughtcycle.language.intents.forgetting import Target, forget_in
 from thoughtcycle.language.intents.requests import recall_in, remember_in
-from thoughtcycle.language.intents.social import ANSWERABLE, Social, first, nods, requests_work, social_in
 from thoughtcycle.language.parse import (
     EVERYTHING,
     LAST,
     Message,
     Sentence,
     TopicMatch,
+    compiled,
     detect_language,
     parse,
 )
+from thoughtcycle.prompts.loader import Language, word_lists
+
+Social = Literal["greeting", "thanks", "farewell", "smalltalk", "help", "identity", "undo"]
+_COURTESIES: tuple[Social, ...] = ("undo", "identity", "help", "greeting", "thanks", "farewell", "smalltalk")
+"""In the order in which the reply answers one."""
+_ANSWERABLE: frozenset[Social] = frozenset({"identity", "help", "smalltalk", "undo"})
+"""Questions of these kinds have an answer by rules."""
 
 
 @dataclass(frozen=True)
 class Understanding:
     """The meaning of a message for the memory. Every field is empty when there is nothing to understand."""
 
-    language: Literal["pt", "en"]
+    language: Language
     facts: tuple[Fact, ...]
     retractions: tuple[Retraction, ...]
     correction: bool
@@ -79,7 +86,7 @@ class _Findings:
 
 
 @lru_cache(maxsize=256)  # a turn reads its message several times, formation once more soon after
-def understand(text: str, *, language: Literal["pt", "en"], now: datetime) -> Understanding:
+def understand(text: str, *, language: Language, now: datetime) -> Understanding:
     """Reads a message of the user; `language` decides where its words do not.
 
     `now` is the message's own time in the user's time zone: relative dates are resolved against it.
@@ -110,7 +117,7 @@ def understand(text: str, *, language: Literal["pt", "en"], now: datetime) -> Un
         else tuple(dict.fromkeys(key for target in targets for key in target.keys)),
         targets=targets,
         final=found.final,
-        social=first(found.social),
+        social=next((name for name in _COURTESIES if name in found.social), None),
         beyond=found.beyond,
     )
 
@@ -119,13 +126,13 @@ def _narrowed(contexts: tuple[str, ...]) -> tuple[str, ...]:
     return (EVERYTHING,) if EVERYTHING in contexts else contexts
 
 
-def _read(
-    message: Message, sentence: Sentence, language: Literal["pt", "en"], now: datetime, found: _Findings
-) -> None:
+def _read(message: Message, sentence: Sentence, language: Language, now: datetime, found: _Findings) -> None:
     """Adds what one sentence means."""
-    social = social_in(message, sentence, language)
+    text, words = message.text(sentence).strip(" \n,.!?*"), word_lists(language, "language/social")
+    social = {name for name in _COURTESIES if compiled(words[name], language).search(text)}
     found.social |= social
-    served = bool(social & ANSWERABLE) or nods(message, sentence, language)
+    nods = compiled(words["nods"], language).fullmatch(text) is not None  # "ok", "sério?"
+    served = nods or not _ANSWERABLE.isdisjoint(social)
     if request := forget_in(message, sentence, language, now):
         found.targets += request.targets
         found.final |= request.final
@@ -138,8 +145,17 @@ def _read(
         found.asked += asked
         served = True
     _learn(message, sentence, language, now, found)
-    asks = sentence.question or requests_work(message, sentence, language)
+    asks = sentence.question or _requests_work(message, sentence, language)
     found.beyond |= asks and not served
+
+
+def _requests_work(message: Message, sentence: Sentence, language: Language) -> bool:
+    """Whether a sentence asks for something to be written, translated, computed, explained …"""
+    pattern = compiled(word_lists(language, "language/social")["beyond"], language)
+    return any(
+        clause.mood != "reported" and pattern.match(message.folded.text, clause.start, sentence.end)
+        for clause in sentence.clauses
+    )
 
 
 def _after(sentence: Sentence, end: int) -> Sentence:
@@ -147,9 +163,7 @@ def _after(sentence: Sentence, end: int) -> Sentence:
     return replace(sentence, clauses=tuple(clause for clause in sentence.clauses if clause.start >= end))
 
 
-def _learn(
-    message: Message, sentence: Sentence, language: Literal["pt", "en"], now: datetime, found: _Findings
-) -> None:
+def _learn(message: Message, sentence: Sentence, language: Language, now: datetime, found: _Findings) -> None:
     """Adds the facts and retractions of a sentence's statements."""
     denials = list(denials_in(message, sentence, language))
     taken = {denial.start for denial in denials if not denial.tells}
@@ -175,7 +189,7 @@ def _merged(facts: Iterable[Fact], denials: Iterable[Denial]) -> tuple[Fact, ...
     return tuple(latest.values())
 
 
-def disclosure(text: str, language: Literal["pt", "en"], now: datetime) -> Disclosure:
+def disclosure(text: str, language: Language, now: datetime) -> Disclosure:
     """Reads a message; `language` decides where its words do not. Linear in the length of `text`."""
     found = understand(text, language=language, now=now)
     personal = bool(found.facts or found.retractions)

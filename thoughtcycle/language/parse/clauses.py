@@ -210,7 +210,7 @@ def strip_tail(text: str, start: int, end: int, language: Language) -> int:
 def _question_from(
     text: str, start: int, end: int, mark: str, pieces: list[tuple[int, int, str]], language: Language
 ) -> int:
-    """Where the question begins in a sentence; `end` when it asks nothing."""
+    """The beginning of the question in a sentence; `end` when it asks nothing."""
     asks = _pattern("interrogative", language)
     if "?" not in mark:
         words = _pattern("question_words", language)

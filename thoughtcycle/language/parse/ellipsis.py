@@ -141,7 +141,7 @@ def _without_aside(folded: Folded, clause: Clause, language: Language) -> Comple
 
 
 def _raw(clause: Clause) -> int:
-    """Where a clause begins with what leads in."""
+    """The beginning of a clause with its lead."""
     return clause.start - len(clause.lead.lstrip(" \n,;:-–—"))
 
 

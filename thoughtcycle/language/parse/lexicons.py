@@ -18,6 +18,7 @@ Role = Literal["light", "concept", "negator", "ended", "again", "compares", "mea
 
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*(?![^\W_]|[./@:+']+[^\W_])|[^\W_]+(?:[./@:+'-]+[^\W_]+)*|[,;.!?\n]")
 _LISTED = re.compile(r'"([^"]+)"|(\S+)')
+_WORD_SETS = ("joins", "functional", "generic", "filler", "support", "attitudes", "ordered")
 _STEMMERS: Mapping[Language, str] = {"pt": "portuguese", "en": "english"}
 
 
@@ -146,15 +147,9 @@ def lexicon(language: Language) -> Lexicon:
         stems=by_stems,
         kinds=kinds,
         opposites=frozenset(frozenset(map(concept, pair)) for pair in data["opposites"]),
-        joins=frozenset(data["joins"].split()),
         changed=frozenset(_listed(data["changed"], language)),
         kin=frozenset(map(concept, data["kin"].split())),
-        functional=frozenset(data["functional"].split()),
-        generic=frozenset(data["generic"].split()),
-        filler=frozenset(data["filler"].split()),
-        support=frozenset(data["support"].split()),
-        attitudes=frozenset(data["attitudes"].split()),
-        ordered=frozenset(data["ordered"].split()),
+        **{name: frozenset(data[name].split()) for name in _WORD_SETS},
     )
 
 

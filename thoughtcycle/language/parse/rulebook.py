@@ -21,7 +21,7 @@ _GROUP = re.compile(r"\(\?P<\w+>")
 
 @dataclass(frozen=True)
 class Rule:
-    """How one thing is said, and what is kept of it."""
+    """The patterns of one statement, and the fact that it makes."""
 
     topic: str
     kind: MemoryKind | None

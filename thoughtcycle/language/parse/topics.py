@@ -220,7 +220,7 @@ class TopicMention:
     beside: tuple[tuple[int, int], ...] = ()
     """Spans of other words that have been understood."""
     context: str = ""
-    """How the topic is called where the phrase does not name it ("onde eu moro")."""
+    """The name of the topic where the phrase has none ("onde eu moro")."""
 
 
 def topic_to_forget(folded: Folded, start: int, end: int, language: Language) -> TopicMention | None:
@@ -230,9 +230,8 @@ def topic_to_forget(folded: Folded, start: int, end: int, language: Language) ->
         return TopicMention(folded.text[slice(*span)], span, (f"favorite:{name}".rstrip(":"),))
     known = {topic.name: topic for topic in _topics(language)}
     if event := _event(folded, start, end, language):
-        return TopicMention(
-            folded.text[slice(*event)], event, known["date"].erases, countable=True, event=True
-        )
+        keys = known["date"].erases
+        return TopicMention(folded.text[slice(*event)], event, keys, countable=True, event=True)
     nouns = [
         (match.start(), match, topic)
         for topic in known.values()

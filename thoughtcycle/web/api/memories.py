@@ -88,14 +88,14 @@ CHANGES: Mapping[str, Callable[[Memory, str, list[str]], Awaitable[list[MemoryRe
 """Changes of several memories, all or none: one that is not the user's changes nothing."""
 
 
-async def known(memory: Memory, user: str, id: str) -> MemoryRecord:
+async def existing_memory(memory: Memory, user: str, id: str) -> MemoryRecord:
     """The user's memory; NotAllowed('memory_not_listed') without one."""
     if (record := await memory.get(user, id)) is None:
         raise NotAllowed("memory_not_listed", id=repr(id))
     return record
 
 
-def light(record: MemoryRecord) -> MemoryRecord:
+def without_file_text(record: MemoryRecord) -> MemoryRecord:
     """A memory as lists have it: of a file without its text, which only the memory itself shows."""
     return record if file_of(record.content) is None else record.model_copy(update={"bindings": ()})
 
@@ -112,7 +112,7 @@ async def list_memories(
     """The memories of these statuses, the last changed first, secrets masked; `at`: as believed then."""
     statuses: tuple[Status, ...] = tuple(status)
     found = await memory.list(user, statuses=statuses, at=at, limit=limit, offset=offset)
-    return [light(without_secrets(listed(record))) for record in found]
+    return [without_file_text(without_secrets(listed(record))) for record in found]
 
 
 @router.get("/search")
@@ -143,7 +143,7 @@ async def search(
         include=ALL if archived else FACTS,
     )
     return [
-        Hit(relevance=hit.relevance, matched=hit.matched, memory=light(hit.record))
+        Hit(relevance=hit.relevance, matched=hit.matched, memory=without_file_text(hit.record))
         for hit in hits
         if isinstance(hit, MemoryHit)
     ]
@@ -194,7 +194,7 @@ async def attach(
 @router.get("/{id}")
 async def show(id: str, user: CurrentUser, memory: MemoryDep) -> MemoryRecord:
     """One memory."""
-    return listed(await known(memory, user, id))
+    return listed(await existing_memory(memory, user, id))
 
 
 @router.patch("/{id}")
@@ -208,7 +208,7 @@ async def edit(id: str, said: Correction, user: CurrentUser, memory: MemoryDep) 
 @router.get("/{id}/history")
 async def history(id: str, user: CurrentUser, memory: MemoryDep) -> list[JournalEntry]:
     """Every change of a memory, oldest first."""
-    record = await known(memory, user, id)
+    record = await existing_memory(memory, user, id)
     return listed_history(record, await memory.history(user, id))
 
 

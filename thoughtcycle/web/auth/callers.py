@@ -47,7 +47,7 @@ class Authenticator:
 
     @classmethod
     def of(cls, settings: Settings) -> "Authenticator":
-        """The authenticator of these settings; one log line says when nobody has to prove anything."""
+        """The authenticator of these settings; logs a warning where authentication is off."""
         auth = settings.auth
         if not auth.on:
             log.warning("authentication is off: this computer alone is answered, no proof is asked")
@@ -77,9 +77,9 @@ class Authenticator:
 
     async def _caller_from_headers(self, headers: Mapping[str, str]) -> Caller:
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        given = bearer.strip() if scheme.casefold() == "bearer" else headers.get("x-api-key", "").strip()
-        kept = "" if given else cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
-        return await self.caller_of(given or kept, by_cookie=bool(kept))
+        sent = bearer.strip() if scheme.casefold() == "bearer" else headers.get("x-api-key", "").strip()
+        cookie = "" if sent else cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        return await self.caller_of(sent or cookie, by_cookie=bool(cookie))
 
     async def caller_of(self, credential: str, *, by_cookie: bool = False) -> Caller:
         """The owner of a token or key; raises NotAuthenticated."""
@@ -88,19 +88,19 @@ class Authenticator:
         if len(credential) > MAX_TOKEN_CHARS or not credential.isascii():
             raise NotAuthenticated("auth_refused")
         if credential.startswith(KEY_PREFIX):
-            return Caller(self._holder(credential), "key", by_cookie)
-        return Caller(await self._subject(credential), "token", by_cookie)
+            return Caller(self._user_of_key(credential), "key", by_cookie)
+        return Caller(await self._user_of_token(credential), "token", by_cookie)
 
-    def _holder(self, key: str) -> str:
-        """The user of an API key; all keys are compared, so that time tells nothing."""
+    def _user_of_key(self, key: str) -> str:
+        """The user of an API key; all keys are compared, so that timing tells nothing."""
         digest = digest_of(key)
         users = [known.user for known in self._auth.api_keys if hmac.compare_digest(known.digest, digest)]
         if not users:
             raise NotAuthenticated("auth_refused")
         return users[0]
 
-    async def _subject(self, token: str) -> str:
-        """The user whom a token names. The log tells why one is refused, the caller is not told."""
+    async def _user_of_token(self, token: str) -> str:
+        """The user of a token. Why one is refused is logged, not told to the caller."""
         try:
             claims = await self._claims(token)
         except jwt.ExpiredSignatureError:
@@ -114,7 +114,7 @@ class Authenticator:
         return user
 
     async def _claims(self, token: str) -> dict[str, Any]:
-        """The checked claims. The algorithm's family picks the key, so that none is used for the other."""
+        """The verified claims. The algorithm's family picks the key: neither is used for the other."""
         header = jwt.get_unverified_header(token)
         key: jwt.PyJWK | str
         allowed: tuple[str, ...] = PUBLISHED_ALGORITHMS

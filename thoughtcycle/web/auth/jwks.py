@@ -1,4 +1,4 @@
-"""The published keys with which tokens are checked: fetched rarely, kept, renewed behind the requests."""
+"""Published keys that check tokens: cached, and renewed in the background."""
 
 import asyncio
 import json
@@ -14,11 +14,11 @@ from thoughtcycle.errors import AuthUnavailable
 log = logging.getLogger(__name__)
 
 FRESH_SECONDS = 600.0
-"""After so long the keys are fetched again, behind a request that is checked by those at hand."""
+"""Age after which the keys are fetched again, in the background of a request that uses the cached ones."""
 STALE_SECONDS = 86_400.0
-"""So long keys serve that could not be renewed."""
+"""Age up to which keys serve that could not be renewed."""
 PAUSE_SECONDS = 30.0
-"""Between two fetches, whatever tokens ask for: an unknown key id is no way to make us send requests."""
+"""Least time between two fetches: tokens with unknown key ids must not make this server send requests."""
 MOST_BYTES = 1_000_000
 KEY_TYPES = ("RSA", "EC")
 """A published shared secret ("oct") would be no secret."""
@@ -47,17 +47,17 @@ class PublishedKeys:
         Raises AuthUnavailable when there are no keys that may still be trusted.
         """
         age = self._clock() - self._fetched
-        found = self._known(key_id)
+        found = self._cached(key_id)
         if age > FRESH_SECONDS or found is None:
             renewal = self._renewal()
             if renewal is not None and (found is None or age > STALE_SECONDS):
                 await asyncio.shield(renewal)
-                found = self._known(key_id)
+                found = self._cached(key_id)
         if self._clock() - self._fetched > STALE_SECONDS:
             raise AuthUnavailable()
         return found
 
-    def _known(self, key_id: str | None) -> PyJWK | None:
+    def _cached(self, key_id: str | None) -> PyJWK | None:
         if key_id is None:
             return self._keys[0] if len(self._keys) == 1 else None
         return next((key for key in self._keys if key.key_id == key_id), None)

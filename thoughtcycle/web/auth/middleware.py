@@ -55,12 +55,6 @@ class AccessControl:
         return caller
 
 
-async def authenticate(request: Request) -> Caller:
-    """The caller of the request; see AccessControl.admit."""
-    access: AccessControl = request.app.state.server.access
-    return await access.admit(request.headers, request.client.host if request.client else None)
-
-
 class AuthenticatedRoute(APIRoute):
     """A route for authenticated callers (`request.state.caller`). The rule for every router."""
 
@@ -69,7 +63,9 @@ class AuthenticatedRoute(APIRoute):
         handler = super().get_route_handler()
 
         async def enter(request: Request) -> Response:
-            request.state.caller = await authenticate(request)
+            access: AccessControl = request.app.state.server.access
+            peer = request.client.host if request.client else None
+            request.state.caller = await access.admit(request.headers, peer)
             return await handler(request)
 
         return enter

@@ -16,7 +16,7 @@ from thoughtcycle.memory.records import RecordPage, browse
 from thoughtcycle.memory.redaction import listed
 from thoughtcycle.memory.search import Part
 from thoughtcycle.memory.text import without_secrets
-from thoughtcycle.web.api.memories import CHANGES, known
+from thoughtcycle.web.api.memories import CHANGES, existing_memory
 from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages
 from thoughtcycle.web.pages.strength_curve import StrengthCurve, strength_curve
@@ -141,7 +141,7 @@ async def bulk(
         raise InputRefused("nothing_chosen")
     if change == "undo":
         for id in ids:
-            await known(memory, reader.user, id)
+            await existing_memory(memory, reader.user, id)
         for id in ids:
             await memory.undo(reader.user, id)
     elif (act := CHANGES.get(change)) is not None:

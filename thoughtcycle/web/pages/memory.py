@@ -11,7 +11,7 @@ from thoughtcycle.memory.model import MemoryRecord, file_of, utc_now
 from thoughtcycle.memory.redaction import listed, listed_history
 from thoughtcycle.memory.text import HIDDEN, holds_secret
 from thoughtcycle.memory.versioning import nothing_to_undo
-from thoughtcycle.web.api.memories import CHANGES, Change, known
+from thoughtcycle.web.api.memories import CHANGES, Change, existing_memory
 from thoughtcycle.web.pages.memories import ListQueryDep, change_headers, full_page, rows
 from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages
@@ -26,7 +26,7 @@ async def show(
     reader: Reader, id: str, memory: MemoryDep, asked: ListQueryDep, reveal: bool = False
 ) -> HTMLResponse:
     """The memory: for htmx the part alone, else open over the list."""
-    record = await known(memory, reader.user, id)
+    record = await existing_memory(memory, reader.user, id)
     if reader.part:
         return await _detail(reader, memory, record, reveal=reveal)
     detail = reader.text("parts/memory.html", **await _template_values(reader, memory, record, "", reveal))
@@ -36,7 +36,7 @@ async def show(
 @router.get("/row")
 async def row(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
     """The memory as its row of the list."""
-    record = await known(memory, reader.user, id)
+    record = await existing_memory(memory, reader.user, id)
     return reader.html("parts/memory_rows.html", rows=rows((record,)))
 
 
@@ -63,10 +63,11 @@ async def erase(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
 async def undo(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
     """Undoes its newest change."""
     result = await memory.undo(reader.user, id)
+    record = await existing_memory(memory, reader.user, id)
     if result.undone is None:
-        raise nothing_to_undo(await known(memory, reader.user, id))
+        raise nothing_to_undo(record)
     note = reader.say("undone", op=reader.label(f"op.{result.undone.op}"))
-    return await _detail(reader, memory, await known(memory, reader.user, id), note=note, undo=False)
+    return await _detail(reader, memory, record, note=note, undo=False)
 
 
 @router.post("/{change}")

@@ -53,15 +53,12 @@ class Failure(BaseModel):
 
 
 def language_of(request: Request) -> Language:
-    """The user's language where the page knows it, else the first supported one that the client accepts."""
-    known: Language | None = getattr(request.state, "language", None)
-    if known is not None:
-        return known
+    """The user's language where a page has set it, else the first supported one that the client accepts."""
+    chosen: Language | None = getattr(request.state, "language", None)
+    if chosen is not None:
+        return chosen
     wanted = request.headers.get("accept-language", "").casefold()
-    places: dict[int, Language] = {
-        wanted.find(language): language for language in LANGUAGES if language in wanted
-    }
-    return places[min(places)] if places else "en"
+    return min((one for one in LANGUAGES if one in wanted), key=wanted.find, default="en")
 
 
 def status_of(error: ThoughtcycleError) -> int:
@@ -70,18 +67,18 @@ def status_of(error: ThoughtcycleError) -> int:
 
 
 def headers_of(error: ThoughtcycleError) -> dict[str, str]:
-    """The headers that belong to a known failure: what proof is wanted, when to come again."""
+    """The headers of a known failure: the kind of credential, or when to try again."""
     if isinstance(error, TooMuch):
         return {"retry-after": str(error.values["seconds"])}
     return {"www-authenticate": "Bearer"} if status_of(error) == 401 else {}
 
 
 def failure(error: BaseException, request: Request) -> Failure:
-    """The body for `error`: the text of a known one, else a general line; no internals for strangers."""
+    """The body for `error`: its text, or a general line for an unknown one; no internals for strangers."""
     language = language_of(request)
     if isinstance(error, ThoughtcycleError):
-        told = for_strangers(error) if request.app.state.public else error
-        return Failure(code=told.code, message=told.text(language))
+        shown = for_strangers(error) if request.app.state.public else error
+        return Failure(code=shown.code, message=shown.text(language))
     return Failure(code="internal", message=texts(language, "errors")["internal"])
 
 
@@ -91,12 +88,12 @@ Shown = Callable[[Request, Failure, int], Response]
 def install(app: FastAPI, page: Shown) -> None:
     """Registers the handlers: every failure of `app` becomes JSON, or a `page` for a browser."""
 
-    def answer(request: Request, told: Failure, status: int, headers: Any = None) -> Response:
+    def answer(request: Request, shown: Failure, status: int, headers: Any = None) -> Response:
         if "text/html" in request.headers.get("accept", ""):
-            shown = page(request, told, status)
-            shown.headers.update(headers or {})
-            return shown
-        return JSONResponse(told.model_dump(), status_code=status, headers=headers)
+            response = page(request, shown, status)
+            response.headers.update(headers or {})
+            return response
+        return JSONResponse(shown.model_dump(), status_code=status, headers=headers)
 
     @app.exception_handler(ThoughtcycleError)
     async def known(request: Request, error: ThoughtcycleError) -> Response:
@@ -109,8 +106,7 @@ def install(app: FastAPI, page: Shown) -> None:
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> Response:
         if not _ours(request) and error.detail != HTTPStatus(error.status_code).phrase:
-            told = {"detail": error.detail}
-            return JSONResponse(told, status_code=error.status_code, headers=error.headers)
+            return JSONResponse({"detail": error.detail}, error.status_code, headers=error.headers)
         section = f"http.{error.status_code}"
         words = texts(language_of(request), "errors")
         message = words[section] if section in words else words["internal"]

@@ -60,14 +60,14 @@ class MetricsMiddleware:
             return
         begun, status = perf_counter(), 500
 
-        async def sent(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, sent)
+            await self._app(scope, receive, send_and_note)
         finally:
             self._record(scope, status, perf_counter() - begun)
 
@@ -78,27 +78,27 @@ class MetricsMiddleware:
         self._metrics.requests.labels(method, path, status).inc()
         self._metrics.seconds.labels(path).observe(seconds)
         caller = scope.get("state", {}).get("caller")
-        told = {
+        fields = {
             "method": method,
             "route": path,
             "status": status,
             "ms": round(1_000 * seconds, 1),
             "user": digest(caller.user)[:12] if caller is not None else None,
         }
-        log.info("request", extra={"told": told})
+        log.info("request", extra={"fields": fields})
 
 
 class JsonFormatter(logging.Formatter):
     """Formats log records as JSON lines. Of an exception only type and place: its words may be a user's."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of `record`; `extra={"told": {...}}` adds fields."""
+        """The line of `record`; `extra={"fields": {...}}` adds to it."""
         line: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **getattr(record, "told", {}),
+            **getattr(record, "fields", {}),
         }
         if record.exc_info and (error := record.exc_info[1]) is not None:
             line["error"] = type(error).__name__

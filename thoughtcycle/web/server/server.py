@@ -24,8 +24,8 @@ GRACE_SECONDS = 3
 """How long a reply may go on after the server was told to stop; all is closed two seconds later."""
 
 
-def listen(settings: Settings, models: ModelSettings, told: Callable[[str], object]) -> None:
-    """Serves until SIGINT or SIGTERM. `told` is given the address once requests are taken in.
+def listen(settings: Settings, models: ModelSettings, announce: Callable[[str], object]) -> None:
+    """Serves until SIGINT or SIGTERM. `announce` gets the address once requests are accepted.
 
     InputRefused('listening_open') beyond this computer without authentication, 'port_taken' when the port is
     not ours; StorageFailed when the database cannot be opened.
@@ -50,7 +50,7 @@ def listen(settings: Settings, models: ModelSettings, told: Callable[[str], obje
         raise InputRefused("port_taken", host=host, port=port, reason=error) from None
     shown = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
     with listening, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_serve(app, config, listening, settings.web.tuning, lambda: told(shown)))
+        runner.run(_serve(app, config, listening, settings.web.tuning, lambda: announce(shown)))
 
 
 def _log_to(stream: TextIO) -> None:

@@ -1,15 +1,16 @@
-"""`thoughtcycle settings`: a user's own settings, valid on every channel."""
+"""`thoughtcycle profile`: a user's habits and moods; `settings`: their own settings, for every channel."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from thoughtcycle.cli.call import Call, CommandGroup, with_common_options
-from thoughtcycle.cli.options import TEXTS, one_line, print_json
+from thoughtcycle.cli.display import print_table
+from thoughtcycle.cli.options import TEXTS, one_line, print_json, ui_language
 from thoughtcycle.errors import InputRefused
 
 if TYPE_CHECKING:
-    from thoughtcycle.memory.model import UserSettings
+    from thoughtcycle.memory.model import Profile, UserSettings
 
 app = CommandGroup(help=TEXTS["help.settings"])
 
@@ -19,12 +20,57 @@ DEFAULTS = ("default", "padrão", "padrao")
 """Values that take back what was set."""
 
 
+def profile(call: Call) -> None:
+    known = call.with_memory(lambda memory, user: memory.profile(user))
+    if call.as_json:
+        plain = known.model_dump(mode="json", exclude={"revision"})
+        moods = [{"cycle": cycle} | mood.model_dump(mode="json") for cycle, mood in known.moods]
+        print_json(plain | {"moods": moods})
+        return
+    if not (known.entries or known.moods):
+        typer.echo(TEXTS["profile.none"])
+        return
+    _print_profile(known)
+
+
+def _print_profile(known: "Profile") -> None:
+    from thoughtcycle.memory.text import label_of
+    from thoughtcycle.prompts.forms import number
+
+    language = ui_language()
+    rows = [
+        (
+            one_line(label_of("habit", one.key, language)),
+            one_line(label_of("habit", one.value, language)),
+            number(one.confidence, language, 2),
+            str(one.observations),
+            f"{one.updated:%Y-%m-%d}",
+        )
+        for one in sorted(known.entries, key=lambda one: -one.confidence)
+    ]
+    if rows:
+        print_table(TEXTS["profile.columns"], rows)
+    felt = [
+        (
+            label_of("mood", mood.name, language),
+            one_line(mood.topic) or "–",
+            number(mood.intensity, language, 2),
+            f"{mood.at:%Y-%m-%d}" if mood.at else "–",
+        )
+        for _, mood in reversed(known.moods)
+    ]
+    if rows and felt:
+        typer.echo()
+    if felt:
+        print_table(TEXTS["profile.mood_columns"], felt)
+
+
 @app.callback(invoke_without_command=True, help=TEXTS["help.settings"])
 @with_common_options
 def show(context: typer.Context, call: Call) -> None:
     context.obj = call
     if context.invoked_subcommand is None:
-        _print(call.with_memory(lambda memory, user: memory.settings(user)), call.as_json)
+        _print_settings(call.with_memory(lambda memory, user: memory.settings(user)), call)
 
 
 @app.command("set", help=TEXTS["help.settings_set"])
@@ -37,7 +83,7 @@ def set_(
     group: Call = context.obj  # options in front of the subcommand
     changed = {name: _value(name, value.strip())}
     call = Call(call.user or group.user, call.db or group.db, call.as_json or group.as_json)
-    _print(call.with_memory(lambda memory, user: memory.change_settings(user, **changed)), call.as_json)
+    _print_settings(call.with_memory(lambda memory, user: memory.change_settings(user, **changed)), call)
 
 
 def _value(name: str, value: str) -> Any:
@@ -57,9 +103,9 @@ def _value(name: str, value: str) -> Any:
     return found
 
 
-def _print(settings: "UserSettings", as_json: bool) -> None:
+def _print_settings(settings: "UserSettings", call: Call) -> None:
     values = {name: getattr(settings, name) for name in NAMES}
-    if as_json:
+    if call.as_json:
         print_json({"user": settings.user, **values})
         return
     for name, value in values.items():
