@@ -22,7 +22,10 @@ from thoughtcycle.prompts.loader import Language, texts
 T = TypeVar("T")
 
 LONGEST_KEY = 2_000
-"""Characters of an action's input that its step keeps whole."""
+"""Most characters of an action's input that its step stores in full."""
+
+
+Status = Literal["done", "nothing", "refused"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Outcome:
 
     summary: str
     """One short sentence; never the content of what was erased."""
-    status: Literal["done", "nothing", "refused"] = "done"
+    status: Status = "done"
     found: Sequence[str] = ()
     about: Sequence[str] = ()
     """Topics of the erased memories, as the user named them."""
@@ -51,11 +54,11 @@ class Action(ABC, Generic[T]):
     name: ClassVar[str]
     """As the router names it and as it is drawn."""
     file: ClassVar[str]
-    """Its text file, without folder and ending."""
+    """Name of its text file, without folder and suffix."""
     ends: ClassVar[bool] = False
     """Whether the cycle ends after it."""
     writes: ClassVar[bool] = False
-    """Whether it adds to what is remembered; such actions are off in incognito chats."""
+    """Whether it adds to the memory; such actions are off in incognito chats."""
     package: ClassVar[str] = "thoughtcycle.prompts"
     question: ClassVar[Question[Any] | None] = None
     """Asked before the action runs; the answer is the action's input."""
@@ -65,7 +68,7 @@ class Action(ABC, Generic[T]):
     """Whether later decisions may read that text."""
 
     def urgency(self, view: View) -> float:
-        """How strongly the rules call for this action now, in [0, 1]; a model does not look at it."""
+        """How strongly the rules call for this action now, in [0, 1]; not shown to a model."""
         return 0.0
 
     @abstractmethod
@@ -77,7 +80,7 @@ class Action(ABC, Generic[T]):
         return given
 
     def when(self, language: Language) -> str:
-        """When to use it, as the router is told."""
+        """When to use it: its text for the router."""
         return texts(language, f"actions/{self.file}", self.package)["when"]
 
     def say(self, language: Language, section: str, **values: object) -> str:
@@ -89,32 +92,36 @@ class Action(ABC, Generic[T]):
         turn.status(self.say(turn.language, section))
 
     async def run(self, turn: Turn) -> StateUpdate:
-        """Asks, guards against repetition, acts, tells and records: the node of this action."""
+        """Asks, guards against repetition, acts, replies and records: the node of this action."""
         if not self.ends:
             self.status(turn)
         view = turn.view()
         if self.writes and view.withheld:  # whatever a model decided
-            outcome = Outcome(self._common(turn, "paused.unkept"), "refused")
+            outcome = Outcome(turn.texts("cycle")["paused.unkept"], "refused")
             return await self._record(turn, view, _step(self.name, None, outcome, "refused"), outcome, None)
         given = await turn.mind.ask(self.question, view) if self.question else None
         key = _plain(self.input_key(given))  # type: ignore[arg-type]
-        if self.question and _ran_before(self.name, key, view.steps):
-            outcome = Outcome(self._common(turn, "repeated"))
+        inputs = [step["input"] for step in view.steps if step["action"] == self.name]
+        if self.question and key in inputs:
+            outcome = Outcome(turn.texts("cycle")["repeated"])
             return await self._record(turn, view, _step(self.name, key, outcome, "repeated"), outcome, None)
         outcome = await self.act(given, turn)  # type: ignore[arg-type]
         step = _step(self.name, key, outcome, outcome.status)
-        told = replace(view, steps=(*view.steps, step))
-        if outcome.recalled is not None:
-            told = replace(told, recalled=tuple(outcome.recalled))
+        recalled = view.recalled if outcome.recalled is None else tuple(outcome.recalled)
+        after = replace(view, steps=(*view.steps, step), recalled=recalled)
         speaks = self.ends or turn.context.explain_actions
-        text = await self._tell(turn, told, step) if speaks else None
+        text = await self._tell(turn, after, step) if speaks else None
         if text is None or not text.additional_kwargs.get("cut"):
             return await self._record(turn, view, step, outcome, text)
         update = await self._record(turn, view, {**step, "status": "cut"}, outcome, text)
-        return update | await _broken_off(text, turn) if self.ends else update
+        if self.ends:  # half a reply must not pass for a whole one
+            failure = ModelFailed("reply_cut")
+            notice = await speak(failure.text(turn.language), chat_history=False)
+            update |= {"messages": [text, notice], "failure": failure.code}
+        return update
 
     async def _tell(self, turn: Turn, view: View, step: Step) -> AIMessage:
-        """Streams the action's text; when cancelled, what was streamed is kept first, marked as cut."""
+        """Streams the action's text; when cancelled, stores the streamed part first, marked as cut."""
         pieces: list[str] = []
         try:
             return await turn.mind.reply(
@@ -151,19 +158,9 @@ class Action(ABC, Generic[T]):
             said = as_cycle_message(text, turn) if text is not None else None
             await turn.memory.transcript.append(turn.user, cycle, turn.execution, step, said)
 
-    def _common(self, turn: Turn, section: str) -> str:
-        return turn.texts("cycle")[section]
-
-
-async def _broken_off(text: AIMessage, turn: Turn) -> StateUpdate:
-    """The reply as it came, and behind it the line that says so: half must not pass for a whole."""
-    failure = ModelFailed("reply_cut")
-    said = await speak(failure.text(turn.language), chat_history=False)
-    return {"messages": [text, said], "failure": failure.code}
-
 
 def _plain(key: Any) -> Any:
-    """`key` as plain JSON that fits into a state: of a long one its beginning and a digest."""
+    """`key` as plain JSON; of a long one its beginning and a digest."""
     text = json.dumps(key, ensure_ascii=False, default=str)
     if len(text) <= LONGEST_KEY:
         return json.loads(text)
@@ -178,7 +175,3 @@ def _step(name: str, key: Any, outcome: Outcome, status: Any) -> Step:
     if outcome.about:
         step["about"] = list(outcome.about)
     return step
-
-
-def _ran_before(name: str, key: Any, steps: Sequence[Step]) -> bool:
-    return any(step["action"] == name and step["input"] == key for step in steps)

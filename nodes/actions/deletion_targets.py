@@ -1,4 +1,4 @@
-"""Finds the memories that a request to forget means, and those between which it leaves a doubt (pure)."""
+"""Finds the memories that a request to forget means, and those that leave a doubt (pure)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,12 +16,12 @@ from thoughtcycle.nodes.actions.view_queries import (
 
 
 def meant(view: View) -> list[Recalled]:
-    """The found memories to forget. Nothing in doubt is among them: nothing is erased by accident."""
+    """The found memories to forget, without doubtful ones: nothing is erased by accident."""
     return _unique(memory for _, memories in _sure(view) for memory in memories)
 
 
 def doubtful(view: View) -> list[Recalled]:
-    """The found memories of which just one is meant, without a word that tells which."""
+    """The found memories of which only one is meant, and the message does not say which."""
     return _unique(memory for target in heard(view).targets for memory in _doubt(target, view))
 
 
@@ -44,7 +44,7 @@ def _doubt(target: Target, view: View) -> list[Recalled]:
 
 
 def _fitting(target: Target, found: Sequence[Recalled]) -> list[Recalled]:
-    """The memories of the target's topic that have its words; of any topic when one thing is meant."""
+    """The memories of the target's topic with its words; of any topic when one thing is meant."""
     if target.context in ALL_OR_LAST:
         return list(found)
     worded = [memory for memory in found if has_words(memory, target.words)]
@@ -55,7 +55,7 @@ def _fitting(target: Target, found: Sequence[Recalled]) -> list[Recalled]:
 
 
 def _of_topic(memory: Recalled, target: Target) -> bool:
-    """A memory without a key, kept by a model, is of a topic when it says so in the user's words."""
+    """Whether a memory is of the target's topic: by its key, without one by its words."""
     if memory["key"] is None:
         return has_words(memory, target.context)
     last = memory["key"].rpartition(":")[2]

@@ -6,19 +6,19 @@ from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import LIMIT
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.view_queries import brief_list, did, found_now, heard, kept_now, wonders
+from thoughtcycle.nodes.actions.view_queries import brief_list, did, found_now, heard, wonders, written
 from thoughtcycle.nodes.attachments import ACTION as ATTACH
 from thoughtcycle.nodes.base.turn import Turn
 
 
 def answer_by_rules(view: View) -> str:
-    """Social words, then the answer or what was done, then what is beyond rules."""
+    """A social phrase, the answer or what was done, and what the rules cannot do."""
     told, action = heard(view), Finish()
     idle = all(step["action"] == action.name for step in view.steps)
     parts: list[str] = []
     if told.social and not told.facts and idle:
         parts.append(action.say(view.language, f"rules.{told.social}", persona=view.persona))
-    parts += _deeds(view, action)
+    parts += _results(view, action)
     if len(view.message) > LIMIT:
         parts.append(action.say(view.language, "rules.long", count=LIMIT))
     elif any(fact.shortened for fact in told.facts):
@@ -34,26 +34,22 @@ def answer_by_rules(view: View) -> str:
     )
 
 
-def _deeds(view: View, action: "Finish") -> list[str]:
+def _results(view: View, action: "Finish") -> list[str]:
+    """One sentence about the most important thing that was done."""
     if did(view, "MemoryDelete"):
         return [action.say(view.language, "rules.deleted")]
     if did(view, "MemoryUpdate"):
         return [action.say(view.language, "rules.updated")]
     if did(view, "MemorySave"):
-        return [_saved(view, action)]
+        if view.shown:  # the save has explained itself
+            return [action.say(view.language, "rules.saved")]
+        return [action.say(view.language, "rules.kept", memories=brief_list(written(view)))]
     if not did(view, "MemorySearch"):
         return []
     found = found_now(view)
     if not found:
         return [] if wonders(view) else [action.say(view.language, "rules.nothing")]
     return [action.say(view.language, "rules.answer", memories=brief_list(found))]
-
-
-def _saved(view: View, action: "Finish") -> str:
-    """Short after the save has told what was kept; whole where it was not explained."""
-    if view.shown:
-        return action.say(view.language, "rules.saved")
-    return action.say(view.language, "rules.kept", memories=brief_list(kept_now(view)))
 
 
 class Finish(Action[None]):

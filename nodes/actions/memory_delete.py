@@ -7,9 +7,8 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.language.intents import is_final
-from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.nodes.actions.base import Action, Outcome
+from thoughtcycle.nodes.actions.base import Action, Outcome, Status
 from thoughtcycle.nodes.actions.deletion_targets import forgotten_topics, meant
 from thoughtcycle.nodes.actions.view_queries import LAST, did, heard
 from thoughtcycle.nodes.base.turn import Turn
@@ -32,26 +31,21 @@ class ForGood(BaseModel):
 Chosen = list[MemoryId] | ForGood
 
 
-def ids_by_rules(view: View) -> list[str]:
-    """The memories found in this cycle that the user asked to forget."""
-    return [memory["id"] for memory in meant(view)]
-
-
 def chosen_by_rules(view: View) -> Chosen:
-    """The ids from `ids_by_rules`; for good where the user said so."""
-    ids = ids_by_rules(view)
+    """The memories found in this cycle that the user asked to forget; for good where the user said so."""
+    ids = [memory["id"] for memory in meant(view)]
     return ForGood(ids=ids) if heard(view).final else ids
 
 
 def ids_of(given: Any) -> list[str]:
-    """The ids of an answer, or of what a step keeps of one."""
+    """The ids of an answer, or of the input of a step."""
     if isinstance(given, ForGood):
         return given.ids
     return list(given["ids"] if isinstance(given, dict) else given)
 
 
 def tell_by_rules(view: View) -> str:
-    """The topic of what was erased, never its content."""
+    """The topic of the deleted memories, never their content."""
     step = view.steps[-1]
     action = MemoryDelete()
     if step["status"] != "done":
@@ -84,7 +78,7 @@ class MemoryDelete(Action[Chosen]):
     )
 
     def urgency(self, view: View) -> float:
-        return 0.8 if heard(view).forget and not did(view, self.name) and ids_by_rules(view) else 0.0
+        return 0.8 if heard(view).forget and not did(view, self.name) and meant(view) else 0.0
 
     def input_key(self, given: Chosen) -> Any:
         ids = sorted(set(ids_of(given)))
@@ -97,10 +91,8 @@ class MemoryDelete(Action[Chosen]):
         ids = [id for id in dict.fromkeys(wanted) if id in allowed]
         if not ids:
             turn.require_memory()
-            section = "outcome.refused" if wanted else "outcome.nothing"
-            return Outcome(
-                self.say(turn.language, section, count=len(wanted)), "refused" if wanted else "nothing"
-            )
+            status: Status = "refused" if wanted else "nothing"
+            return Outcome(self.say(turn.language, f"outcome.{status}", count=len(wanted)), status)
         final = isinstance(given, ForGood) and given.final and is_final(turn.message)
         delete = turn.memory.erasure.give_up if final else turn.memory.hide
         self.status(turn, "status.erasing")
@@ -110,19 +102,12 @@ class MemoryDelete(Action[Chosen]):
             log.info("delete refused: %s", refusal.code)
             return Outcome(self.say(turn.language, "outcome.refused", count=len(ids)), "refused")
         about = forgotten_topics(turn.view(), [record.id for record in hidden])
+        # Of each memory the first binding, which does not tell the content.
+        topics = ", ".join(dict.fromkeys(record.bindings[0] for record in hidden if record.bindings)) or "–"
+        section = "outcome.final" if final else "outcome"
         return Outcome(
-            self.say(
-                turn.language,
-                "outcome.final" if final else "outcome",
-                count=len(hidden),
-                topic=_topics(hidden),
-            ),
+            self.say(turn.language, section, count=len(hidden), topic=topics),
             about=about,
             recalled=[memory for memory in turn.state.get("recalled", ()) if memory["id"] not in ids],
             changes=await rebrief(turn, without=ids),
         )
-
-
-def _topics(hidden: list[MemoryRecord]) -> str:
-    """Topics of the erased memories: the first binding of each, which does not tell the content."""
-    return ", ".join(dict.fromkeys(record.bindings[0] for record in hidden if record.bindings)) or "–"

@@ -23,8 +23,8 @@ Binding = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, 
 TypeName = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[\w.+/-]{1,40}$")]
 
 
-def keepable(content: Any) -> Any:
-    """`content` itself, if a database can give it back as it was; ValueError otherwise."""
+def _storable(content: Any) -> Any:
+    """`content` itself where a database can store it without loss; else ValueError."""
     if _deeper(content, DEPTH):
         raise ValueError(f"content is nested more than {DEPTH} levels deep")
     json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
@@ -37,13 +37,13 @@ def _deeper(content: Any, levels: int) -> bool:
 
 
 def usable(content: Any, longest: int) -> bool:
-    """Whether there is something in it, and not too much to be one memory."""
+    """Whether `content` is neither empty nor too long for a memory."""
     text = as_text(content).strip()
     return 0 < len(text) <= longest and text not in ("null", "{}", "[]")
 
 
 DEPTH = 20
-Content = Annotated[Any, AfterValidator(keepable)]
+Content = Annotated[Any, AfterValidator(_storable)]
 
 
 class SaveItem(BaseModel):
@@ -57,7 +57,7 @@ class SaveItem(BaseModel):
 
 
 class KnownItem(SaveItem):
-    """An item that the rules understood, so that its slot and the very words are known."""
+    """An item found by the rules, with its slot and the user's words."""
 
     kind: Kind | None = None
     key: str | None = None
@@ -66,47 +66,40 @@ class KnownItem(SaveItem):
 
 
 def items_by_rules(view: View) -> list[SaveItem]:
-    """The facts of the message that this cycle has not yet written."""
-    return [as_item(fact) for fact in unsaved(view)]
+    """The facts of the message that this cycle has not written yet."""
+    return [
+        KnownItem(
+            content=fact.content,
+            bindings=list(fact.bindings),
+            kind=fact.kind,
+            key=fact.key,
+            weight=fact.weight,
+            words=fact.words,
+        )
+        for fact in unsaved(view)
+    ]
 
 
 def unsaved(view: View) -> list[Fact]:
-    """The facts of the message without those that an update of this cycle took over."""
+    """The facts of the message without those that an update of this cycle has written."""
     if undecided(view):
         return []
     updated = {id for step in view.steps if step["action"] == "MemoryUpdate" for id in step.get("found", ())}
     known = [memory for memory in view.recalled if memory["id"] in updated]
     facts = [fact for fact in heard(view).facts if fact.key not in {memory["key"] for memory in known}]
-    if did(view, ATTACH):
-        facts = [fact for fact in facts if not _names_a_file(fact)]
+    if did(view, ATTACH):  # "keep this contract" names the file that came with it
+        facts = [fact for fact in facts if not fact.key.startswith("note:") or len(terms(fact.content)) > 1]
     facts = [fact for fact in facts if relative_meant(fact, view.recalled) not in known]
     return [fact for fact in facts if not (fact.replaces and any(_took(memory, fact) for memory in known))]
 
 
-def _names_a_file(fact: Fact) -> bool:
-    """Whether what shall be noted is but a word for the file that came with it ("keep this contract")."""
-    return fact.key.startswith("note:") and len(terms(fact.content)) <= 1
-
-
 def _took(memory: Recalled, fact: Fact) -> bool:
-    """Whether a changed memory says by now what a fact under another key tells."""
+    """Whether an updated memory already holds a fact of another key."""
     return fact.key.startswith("date:") and has_key(memory, ("date",)) and takes_the_place(fact, memory)
 
 
-def as_item(fact: Fact) -> KnownItem:
-    """A fact of the rules as an item to save."""
-    return KnownItem(
-        content=fact.content,
-        bindings=list(fact.bindings),
-        kind=fact.kind,
-        key=fact.key,
-        weight=fact.weight,
-        words=fact.words,
-    )
-
-
 def tell_by_rules(view: View) -> str:
-    """One line that tells the saved memories."""
+    """One line with the saved memories."""
     action = MemorySave()
     step = view.steps[-1]
     saved = [memory for memory in view.recalled if memory["id"] in step.get("found", ())]
@@ -165,7 +158,7 @@ class MemorySave(Action[list[SaveItem]]):
 
 
 def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
-    """The draft of an item; None when there is nothing in it, or a mask, or it is too long for a memory."""
+    """The draft of an item; None for unusable content and for a mask of redacted words."""
     text = as_text(item.content).strip()
     if not usable(item.content, longest) or writes_mask_over(text, turn.message):
         return None
@@ -185,9 +178,9 @@ def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
 
 
 def said(content: str, message: str, language: Language) -> str:
-    """The sentence of the user's message that shares most words with a model's wording of it.
+    """The sentence of the user's message that shares most words with `content`.
 
-    Only the clause, where that shares as many: deleting a memory takes out no more than its own words.
+    Only the clause where that shares as many: deleting the memory redacts no other words.
     """
     wanted = set(re.findall(r"\w{3,}", content.casefold()))
 

@@ -19,6 +19,7 @@ from thoughtcycle.nodes.actions.view_queries import (
     ALL_OR_LAST,
     EVERYTHING,
     LAST,
+    did,
     found_now,
     heard,
     under,
@@ -31,7 +32,7 @@ from thoughtcycle.nodes.base.turn import Turn
 log = logging.getLogger(__name__)
 
 _NEWEST = 500
-"""Memories among which those of a topic are looked for when no search finds one."""
+"""Newest memories that are scanned for a topic when no search finds one of it."""
 SearchContext = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 
 
@@ -49,7 +50,7 @@ def contexts_by_rules(view: View) -> list[str]:
 
 
 def tell_by_rules(view: View) -> str:
-    """One line that tells how many memories were found."""
+    """One line with the number of memories found."""
     told, action = heard(view), MemorySearch()
     if not told.asked and not told.forget and not wonders(view):
         return action.say(view.language, "rules.checked")
@@ -78,7 +79,7 @@ class MemorySearch(Action[list[str]]):
     )
 
     def urgency(self, view: View) -> float:
-        if any(step["action"] == self.name for step in view.steps):
+        if did(view, self.name):
             return 0.0
         return 0.9 if wants_known(heard(view)) or (wonders(view) and contexts_by_rules(view)) else 0.0
 
@@ -91,13 +92,10 @@ class MemorySearch(Action[list[str]]):
         self.status(turn, "status.formatting")
         vectors = await _embedded([context for context in contexts if context not in ALL_OR_LAST], turn)
         self.status(turn, "status.looking_up")
-        hits: dict[str, MemoryHit] = {}
-        for context in contexts:
-            for hit in await _look_up(context, vectors.get(context), turn):
-                hits.setdefault(hit.record.id, hit)
-        for hit in await _of_topic([hit.record for hit in hits.values()], turn):
-            hits.setdefault(hit.record.id, hit)
-        found = {id: as_found(hit, " ".join(contexts)) for id, hit in hits.items()}
+        hits = [hit for context in contexts for hit in await _look_up(context, vectors.get(context), turn)]
+        hits += await _of_topic([hit.record for hit in hits], turn)
+        best = {hit.record.id: hit for hit in reversed(hits)}  # of several the first
+        found = {hit.record.id: as_found(best[hit.record.id], " ".join(contexts)) for hit in hits}
         if not found:
             turn.require_memory(whole=True)  # it may be among what waits
         for record in found.values():
@@ -111,7 +109,7 @@ class MemorySearch(Action[list[str]]):
 
 
 async def _embedded(contexts: list[str], turn: Turn) -> dict[str, np.ndarray]:
-    """One vector per context, asked in one call; words alone while the model is out of reach."""
+    """One vector per context, in one call; none while the embedding model is out of reach."""
     try:
         return await turn.memory.embed(contexts)
     except ModelFailed as failure:
@@ -130,9 +128,9 @@ async def _look_up(context: str, vector: np.ndarray | None, turn: Turn) -> list[
 
 
 async def _of_topic(found: Sequence[MemoryRecord], turn: Turn) -> list[MemoryHit]:
-    """The newest memories of the topic that the message asks about, if none of those found is of it.
+    """The newest memories of the topic that the message asks about, if no memory in `found` is of it.
 
-    "My hobbies" and "Loves hiking" have no word in common, but the key tells.
+    "My hobbies" and "Loves hiking" share no word, but the key of the memory names the topic.
     """
     told = understand(turn.message, language=turn.language, now=turn.now())
     if not told.asked_whole or any(under(record.key, told.asked_keys) for record in found):

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.model import MemoryRecord, Recalled, as_text
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.nodes.actions.base import Action, Outcome
+from thoughtcycle.nodes.actions.base import Action, Outcome, Status
 from thoughtcycle.nodes.actions.memory_save import Binding, Content, said, usable
-from thoughtcycle.nodes.actions.update_targets import Change, changes
+from thoughtcycle.nodes.actions.update_targets import changes
 from thoughtcycle.nodes.actions.view_queries import brief_list, did, has_key, heard
 from thoughtcycle.nodes.base.turn import Turn
 
@@ -28,23 +28,32 @@ class UpdateItem(BaseModel):
 
 
 class KnownUpdate(UpdateItem):
-    """A change that the rules understood, so that its slot and the very words are known."""
+    """A change found by the rules, with its slot and the user's words."""
 
     key: str | None = None
     words: str = ""
 
 
 def items_by_rules(view: View) -> list[UpdateItem]:
-    """The recalled memories whose slot the message fills anew, or takes back."""
+    """The recalled memories whose slot the message fills again, or takes back."""
     told = heard(view)
-    items = [_as_item(change) for change in changes(view)]
+    items = [
+        KnownUpdate(
+            id=change.memory["id"],
+            content=change.fact.content,
+            bindings=list(change.fact.bindings),
+            key=change.fact.key,
+            words=change.fact.words,
+        )
+        for change in changes(view)
+    ]
     new = {fact.key for fact in told.facts}
     for memory in view.recalled:
         denied = [each for each in told.retractions if _denies(each.key, memory)]
         if denied and memory["key"] not in new:
             content = MemoryUpdate().say(view.language, "rules.no_longer", memory=memory["content"])
             items.append(KnownUpdate(id=memory["id"], content=content, words=denied[0].words))
-    return list(items)
+    return [*items]
 
 
 def _denies(key: str, memory: Recalled) -> bool:
@@ -52,19 +61,8 @@ def _denies(key: str, memory: Recalled) -> bool:
     return has_key(memory, (key,)) or (":" in key and (memory["key"] or "").startswith(f"{key} "))
 
 
-def _as_item(change: Change) -> KnownUpdate:
-    fact = change.fact
-    return KnownUpdate(
-        id=change.memory["id"],
-        content=fact.content,
-        bindings=list(fact.bindings),
-        key=fact.key,
-        words=fact.words,
-    )
-
-
 def tell_by_rules(view: View) -> str:
-    """One line that tells the new content of the changed memories."""
+    """One line with the new content of the changed memories."""
     action = MemoryUpdate()
     step = view.steps[-1]
     changed = [memory for memory in view.recalled if memory["id"] in step.get("found", ())]
@@ -111,10 +109,8 @@ class MemoryUpdate(Action[list[UpdateItem]]):
         changed = [record for record in tried if record is not None]
         refused = len(given) - len(changed)
         if not changed:
-            section = "outcome.refused" if refused else "outcome.nothing"
-            return Outcome(
-                self.say(turn.language, section, count=refused), "refused" if refused else "nothing"
-            )
+            status: Status = "refused" if refused else "nothing"
+            return Outcome(self.say(turn.language, f"outcome.{status}", count=refused), status)
         return Outcome(
             self.say(turn.language, "outcome", count=len(changed), refused=refused),
             found=[record.id for record in changed],

@@ -14,18 +14,16 @@ _LAST_RESORT = 0.05
 
 
 def question_by_rules(view: View) -> str:
-    """A question about what was looked for and not found, or about which of several is meant."""
+    """A question about a topic without memories, or about which of several is meant."""
     action = AskQuestion()
     told = heard(view)
     if unclear := undecided(view):
         return action.say(view.language, "rules.which_changed", memories=brief_list(unclear))
     if unclear := doubtful(view):
         return action.say(view.language, "rules.which", memories=brief_list(unclear))
-    if told.forget:
-        return action.say(view.language, "rules.forget", topics=topics(view))
-    if topics(view):
-        return action.say(view.language, "rules.ask", topics=topics(view))
-    return action.say(view.language, "rules.open")
+    named = topics(view)
+    section = "rules.forget" if told.forget else "rules.ask" if named else "rules.open"
+    return action.say(view.language, section, topics=named)
 
 
 class AskQuestion(Action[None]):

@@ -1,4 +1,4 @@
-"""The single place where action names live: found, not listed. Nodes, edges, prompt, CLI follow from it."""
+"""Discovers the actions; nodes, edges, prompts and the CLI follow from the registry."""
 
 import inspect
 import pkgutil
@@ -37,7 +37,7 @@ class Registry(Mapping[str, Action[Any]]):
         return len(self._actions)
 
     def enabled(self, context: Context, *, unsaid: bool = False) -> list[Action[Any]]:
-        """The actions that the router may pick in this run; none that writes for a message not to be kept."""
+        """The actions that the router may choose; none that writes when the message is not to be kept."""
         off = {name.casefold() for name in context.disabled_actions}
         return [
             action
@@ -46,7 +46,7 @@ class Registry(Mapping[str, Action[Any]]):
         ]
 
     def cards(self, language: Language, context: Context, *, unsaid: bool = False) -> list[ActionCard]:
-        """The enabled actions as the router is told of them."""
+        """The enabled actions as the router sees them."""
         return [
             ActionCard(action.name, action.when(language), action.urgency)
             for action in self.enabled(context, unsaid=unsaid)
@@ -54,10 +54,10 @@ class Registry(Mapping[str, Action[Any]]):
 
 
 def discover(disabled: Iterable[str] = ()) -> Registry:
-    """Our own actions and those that installed packages offer; one of a package replaces ours of its name.
+    """Our actions and those of installed packages, which replace ours of the same name.
 
-    `disabled` names are left out of this deployment. InputRefused when an entry point is no action, or
-    a disabled name is that of none.
+    `disabled`: names of actions to leave out. Raises InputRefused for an unknown name, and for an entry point
+    that is no action.
     """
     found = {action.name: action for action in (*_own(), *_installed())}
     off = {name.casefold(): name for name in disabled}

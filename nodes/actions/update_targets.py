@@ -1,4 +1,4 @@
-"""Finds the recalled memories that a message changes, and those between which it leaves a doubt (pure)."""
+"""Finds the recalled memories that a message changes, and those that leave a doubt (pure)."""
 
 import re
 from collections.abc import Iterable
@@ -11,20 +11,20 @@ from thoughtcycle.mind.base import View
 from thoughtcycle.nodes.actions.view_queries import has_key, has_words, heard, subject_of
 
 _YEARS = ("age", "birthday")
-"""Ends of the keys under which somebody's age is told: "is six", "turns six in March"."""
+"""Ends of the keys of ages: "is six", "turns six in March"."""
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
 class Change:
-    """A memory and what it is to say from now on."""
+    """A memory and its new fact."""
 
     memory: Recalled
     fact: Fact
 
 
 def changes(view: View) -> list[Change]:
-    """The memories whose slot the message fills anew, whom it renames, or whose date it moves."""
+    """The memories whose slot the message fills again, whose person it renames, or whose date it moves."""
     told = heard(view)
     known = {memory["key"]: memory for memory in view.recalled if memory["key"]}
     found: list[Change] = []
@@ -42,7 +42,7 @@ def changes(view: View) -> list[Change]:
 
 
 def undecided(view: View) -> list[Recalled]:
-    """The memories of which the message moves just one, without a word that tells which."""
+    """The appointments of which the message moves only one without saying which."""
     told, known = heard(view), {memory["key"] for memory in view.recalled}
     moved = [fact for fact in told.facts if told.correction and _moves(fact) and fact.key not in known]
     several = [found for fact in moved if len(found := _candidates(fact, view.recalled)) > 1]
@@ -57,16 +57,12 @@ def relative_meant(fact: Fact, recalled: Iterable[Recalled]) -> Recalled | None:
     own = [memory for memory in recalled if has_key(memory, (kind,))]
     if len({subject_of(memory) for memory in own}) != 1:
         return None
-    years = [memory for memory in own if _aspect(memory) in _YEARS]
+    years = [memory for memory in own if (memory["key"] or "").rpartition(":")[2] in _YEARS]
     return years[0] if len(years) == 1 else None
 
 
-def _aspect(memory: Recalled) -> str:
-    return (memory["key"] or "").rpartition(":")[2]
-
-
 def _named(fact: Fact, memory: Recalled) -> Fact:
-    """A fact about a relative under the name by which the memory knows them; what it leaves open stays."""
+    """A fact about a relative with the name and the details that the memory has."""
     kin, _, said = fact.content.partition(" ")
     name = re.match(rf"{re.escape(kin)} ([A-ZÀ-Ý][\w-]*)", memory["content"])
     content = f"{kin} {name[1]} {said}" if name else fact.content
@@ -104,7 +100,7 @@ def _replaced(fact: Fact, view: View) -> list[Change]:
 
 
 def _moved(memory: Recalled, fact: Fact, view: View) -> Fact:
-    """The appointment as it was called, with its new date; a new time alone leaves the day."""
+    """The fact of an appointment with its new date; a new time alone leaves the day."""
     language = heard(view).language
     date = fact.content.partition(": ")[2]
     times_only = not any(mention.value for mention in dates_in(date, language, view.now))

@@ -16,7 +16,7 @@ ALL_OR_LAST = (EVERYTHING, LAST)
 
 
 def heard(view: View) -> Understanding:
-    """The user's message as the rules understand it; "the first one" after they asked which to forget."""
+    """The user's message as the rules understand it; also "the first one" as an answer to their question."""
     told = understand(view.message, language=view.language, now=view.now)
     options = () if told.facts or told.asked or told.forget else offered(view)
     place = parse_choice(view.message, len(options), view.language) if options else None
@@ -46,7 +46,7 @@ def wants_known(told: Understanding) -> bool:
 
 
 def wonders(view: View) -> bool:
-    """Whether the message is a question that the rules cannot place: memory may still hold the answer."""
+    """Whether the message is a question that the rules do not understand; memory may hold the answer."""
     told = heard(view)
     return told.beyond and "?" in view.message and not told.social
 
@@ -76,8 +76,7 @@ def subject_of(memory: Recalled) -> str:
 
 def found_by_search(view: View) -> list[Recalled]:
     """The memories that this cycle's searches found, whatever they are about."""
-    ids = {id for step in view.steps if step["action"] == "MemorySearch" for id in step.get("found", ())}
-    return [memory for memory in view.recalled if memory["id"] in ids]
+    return _found_in(view, "MemorySearch")
 
 
 def found_now(view: View) -> list[Recalled]:
@@ -93,10 +92,13 @@ def found_now(view: View) -> list[Recalled]:
     return answering_memories(view.message, fitting, told.language, keys)
 
 
-def kept_now(view: View) -> list[Recalled]:
+def written(view: View) -> list[Recalled]:
     """The memories that this cycle saved or changed."""
-    wrote = ("MemorySave", "MemoryUpdate")
-    ids = {id for step in view.steps if step["action"] in wrote for id in step.get("found", ())}
+    return _found_in(view, "MemorySave", "MemoryUpdate")
+
+
+def _found_in(view: View, *actions: str) -> list[Recalled]:
+    ids = {id for step in view.steps if step["action"] in actions for id in step.get("found", ())}
     return [memory for memory in view.recalled if memory["id"] in ids]
 
 
