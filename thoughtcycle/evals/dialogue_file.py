@@ -1,10 +1,9 @@
 """The evaluation file of `thoughtcycle metrics`: messages, and what must and must not come back (LM-14)."""
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -47,22 +46,15 @@ def read_dialogue(path: Path) -> list[Line]:
     except (OSError, UnicodeDecodeError) as error:
         cause = error if isinstance(error, OSError) else "UTF-8"
         raise InputRefused("dialogue_unreadable", path=repr(str(path)), cause=cause) from error
-    found = list(_lines(path, text))
+    found: list[Line] = []
+    for number, raw in enumerate(text.split("\n"), start=1):
+        if raw.strip():
+            found.append(_line(path, number, raw))
+            if found[-1].at < found[max(0, len(found) - 2)].at:
+                raise InputRefused("dialogue_order", path=repr(str(path)), line=number)
     if not found:
         raise InputRefused("dialogue_empty", path=repr(str(path)), example=EXAMPLE)
     return found
-
-
-def _lines(path: Path, text: str) -> Iterator[Line]:
-    before: datetime | None = None
-    for number, raw in enumerate(text.split("\n"), start=1):
-        if not raw.strip():
-            continue
-        line = _line(path, number, raw)
-        if before is not None and line.at < before:
-            raise InputRefused("dialogue_order", path=repr(str(path)), line=number)
-        before = line.at
-        yield line
 
 
 def _line(path: Path, number: int, raw: str) -> Line:
@@ -70,11 +62,9 @@ def _line(path: Path, number: int, raw: str) -> Line:
         return InputRefused("dialogue_line", path=repr(str(path)), line=number, what=what, example=EXAMPLE)
 
     try:
-        given: Any = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise refused("JSON") from error
-    try:
-        return Line.model_validate(given)
+        return Line.model_validate(json.loads(raw))
     except ValidationError as error:
         place = error.errors(include_input=False, include_url=False)[0]["loc"]
         raise refused(".".join(map(str, place)) or "JSON") from error
+    except (ValueError, RecursionError) as error:
+        raise refused("JSON") from error

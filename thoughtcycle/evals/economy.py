@@ -188,6 +188,7 @@ async def _asked(
             )
             brief = build_brief(material, plan, "en")
             seen = seen_with(view, brief, material)
+            messages = {id for one in brief.sections for id, _, origin in one.shown if origin == "message"}
             present = evidence_in(brief, material, wanted, it.fed)
             costs.append(
                 QuestionCost(
@@ -195,7 +196,7 @@ async def _asked(
                     half=half,
                     budget=budget,
                     evidence=len(present) / len(wanted),
-                    verbatim=not messages_in(brief).isdisjoint(it.fed[id].message for id in wanted),
+                    verbatim=not messages.isdisjoint(it.fed[id].message for id in wanted),
                     briefing=brief.tokens,
                     turn=tokens_of(TURN, seen),
                     searching=searching_tokens(seen, [hit.record for hit in found]),
@@ -203,11 +204,6 @@ async def _asked(
                 )
             )
     return costs
-
-
-def messages_in(brief: Brief) -> set[str]:
-    """Messages that a briefing shows."""
-    return {id for one in brief.sections for id, _, origin in one.shown if origin == "message"}
 
 
 def evidence_in(

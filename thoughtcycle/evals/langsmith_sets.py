@@ -2,8 +2,10 @@
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from statistics import fmean
 from typing import Any
 from uuid import UUID
 
@@ -162,13 +164,9 @@ def run(client: Client, one: EvalSet) -> Outcome:
         one.target, data=one.name, evaluators=[one.judge], experiment_prefix=one.name, max_concurrency=2
     )
     judged = [row["evaluation_results"].get("results", []) for row in found]
-    return Outcome(found.experiment_name, len(judged), uploaded, _means(judged))
-
-
-def _means(judged: Iterable[Iterable[Any]]) -> dict[str, float]:
     scores: dict[str, list[float]] = defaultdict(list)
-    for results in judged:
-        for result in results:
-            if result.score is not None:
-                scores[result.key].append(float(result.score))
-    return {name: sum(each) / len(each) for name, each in sorted(scores.items())}
+    for result in chain.from_iterable(judged):
+        if result.score is not None:
+            scores[result.key].append(float(result.score))
+    means = {name: fmean(each) for name, each in sorted(scores.items())}
+    return Outcome(found.experiment_name, len(judged), uploaded, means)

@@ -69,7 +69,7 @@ def _conversation(entry: dict[str, Any]) -> Conversation:
     said = entry["conversation"]
     numbers = sorted(int(match[1]) for name in said if (match := _SESSION.fullmatch(name)))
     sessions = tuple(
-        (_moment(said[f"session_{number}_date_time"]), tuple(map(_turn, said[f"session_{number}"])))
+        (_time(said[f"session_{number}_date_time"]), tuple(map(_turn, said[f"session_{number}"])))
         for number in numbers
     )
     known = {turn.id for _, turns in sessions for turn in turns}
@@ -83,7 +83,7 @@ def _turn(entry: dict[str, Any]) -> Turn:
     return Turn(entry["dia_id"], entry["speaker"], entry["text"] + picture)
 
 
-def _moment(text: str) -> datetime:
+def _time(text: str) -> datetime:
     return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
 
 

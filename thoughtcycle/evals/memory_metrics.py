@@ -46,26 +46,26 @@ async def _cycles(memory: Memory, user: str) -> AsyncIterator[Cycle]:
 async def _continued(memory: Memory, user: str, cycles: Sequence[Cycle]) -> list[bool]:
     """Per exchange to which memories were shown: whether one of them came from another chat."""
     wanted = list(dict.fromkeys(id for cycle in cycles for id in _shown(cycle)))
-    told: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for start in range(0, len(wanted), _PAGE):
         for record in await memory.active(user, wanted[start : start + _PAGE]):
             if record.source.cycle is not None:
-                told[record.id] = record.source.cycle
+                sources[record.id] = record.source.cycle
     chats = {cycle.id: cycle.chat for cycle in cycles}
     return [
-        any(chats.get(told[id], cycle.chat) != cycle.chat for id in known)
+        any(chats.get(sources[id], cycle.chat) != cycle.chat for id in active)
         for cycle in cycles
-        if (known := [id for id in _shown(cycle) if id in told])
+        if (active := [id for id in _shown(cycle) if id in sources])
     ]
 
 
 async def _days(memory: Memory, user: str) -> list[float]:
-    """Per memory that was ever found: days from when it was said to when it was last found."""
+    """Days from when a memory was said to when it was last found, per memory that was ever found."""
     found: list[float] = []
     async for page in memory.upkeep.pages(user):
         used = await memory.accesses(user, [record.id for record in page])
-        held = [used[record.id].last - record.valid_from for record in page if record.id in used]
-        found += [max(0.0, one / timedelta(days=1)) for one in held]
+        spans = [used[record.id].last - record.valid_from for record in page if record.id in used]
+        found += [max(0.0, one / timedelta(days=1)) for one in spans]
     return found
 
 

@@ -102,8 +102,11 @@ async def _build_briefing(memory: Memory, turn: AgentTurn, *, counted: bool) -> 
     plan = plan_of(turn.setup.limits, smart=turn.context.smart_context)
     now = utc_now().astimezone(ZoneInfo(zone))
     found = await gather_material(memory, turn.user, turn.chat, turn.text, plan, now=now, language=language)
-    recent = await _visible_cycles(memory, turn)
-    brief = build_brief(found.with_recent(recent), plan, language)
+    visible: list[Cycle] = []  # the model sees their messages anyway
+    if turn.seen and not turn.context.incognito:
+        last = await memory.conversation(turn.user, turn.chat, limit=min(len(turn.seen), WINDOW))
+        visible = [cycle for cycle in last if cycle.message.id in turn.seen]
+    brief = build_brief(found.with_recent(visible), plan, language)
     if counted:
         memory.recall.accessed(
             turn.user, [hit.record.id for hit in found.found.hits if hit.record.id in brief.shown]
@@ -113,14 +116,6 @@ async def _build_briefing(memory: Memory, turn: AgentTurn, *, counted: bool) -> 
     frame = texts(language, "frame")
     text = f"{data_block(frame, [brief.text, brief.session])}\n{frame['use_memory']}"
     return AgentBriefing(text, brief.shown, found.paused)
-
-
-async def _visible_cycles(memory: Memory, turn: AgentTurn) -> list[Cycle]:
-    """The cycles without need of a briefing: the model sees their messages."""
-    if turn.context.incognito or not turn.seen:
-        return []
-    last = await memory.conversation(turn.user, turn.chat, limit=min(len(turn.seen), WINDOW))
-    return [cycle for cycle in last if cycle.message.id in turn.seen]
 
 
 async def _locale(memory: Memory, turn: AgentTurn) -> Locale:

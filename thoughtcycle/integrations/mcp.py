@@ -46,19 +46,22 @@ class Session:
         self.service = ToolService(setup.language, setup.limits)
 
     async def call(self, act: ToolMethod, **given: Any) -> str:
-        """Calls a tool; raises ToolRefused."""
+        """Calls a tool; raises ToolError."""
         request = ToolRequest(self._context.user_id, tuple(self._shown), incognito=self._context.incognito)
-        answer = await self.service.answer(act, self._memory, request, **given)
+        try:
+            answer = await self.service.answer(act, self._memory, request, **given)
+        except ToolRefused as refusal:
+            raise ToolError(str(refusal)) from refusal
         self._shown |= dict.fromkeys(answer.shown)
         return answer.text
 
     async def briefing(self, message: str) -> str:
-        """The briefing for a message; raises ToolRefused."""
+        """The briefing for a message; raises ToolError."""
         turn = AgentTurn(self._context, self._chat, message, new_id(), (), self._setup)
         try:
             found = await brief_turn(self._memory, turn, counted=True)
         except ThoughtcycleError as failure:
-            raise ToolRefused(failure.text(self._setup.language)) from failure
+            raise ToolError(failure.text(self.language)) from failure
         return found.text or self.service.texts["search.nothing"]
 
 
@@ -98,25 +101,25 @@ def create_server(memory: Memory, context: Context, setup: Setup | None = None) 
     shared = service.texts
 
     async def search(query: Annotated[Query, Field(description=shared["search.query"])]) -> str:
-        return await _answer_or_error(session.call(service.search, query=query))
+        return await session.call(service.search, query=query)
 
     async def save(
         content: Annotated[str, Field(description=shared["save.content"])],
         topics: Annotated[Topics, Field(description=shared["save.topics"])],
     ) -> str:
-        return await _answer_or_error(session.call(service.save, content=content, topics=topics))
+        return await session.call(service.save, content=content, topics=topics)
 
     async def update(
         id: Annotated[Id, Field(description=shared["update.id"])],
         content: Annotated[str, Field(description=shared["update.content"])],
     ) -> str:
-        return await _answer_or_error(session.call(service.update, id=id, content=content))
+        return await session.call(service.update, id=id, content=content)
 
     async def delete(ids: Annotated[Ids, Field(description=shared["delete.ids"])]) -> str:
-        return await _answer_or_error(session.call(service.delete, ids=ids))
+        return await session.call(service.delete, ids=ids)
 
     async def briefing(message: Annotated[Message, Field(description=own["briefing.message"])]) -> str:
-        return await _answer_or_error(session.briefing(message))
+        return await session.briefing(message)
 
     server = _Server(
         "thoughtcycle",
@@ -136,10 +139,3 @@ def create_server(memory: Memory, context: Context, setup: Setup | None = None) 
     for does, name, about, hints in tools:
         server.add_tool(does, name=name, description=about, annotations=hints, structured_output=False)
     return server
-
-
-async def _answer_or_error(work: Awaitable[str]) -> str:
-    try:
-        return await work
-    except ToolRefused as refusal:
-        raise ToolError(str(refusal)) from refusal

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from langchain.tools import ToolRuntime
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import ConfigDict, Field, ValidationError, create_model
 from pydantic.v1 import ValidationError as ValidationErrorV1
 
 from thoughtcycle.integrations.caller import Setup, messages_of, state_value
@@ -69,6 +69,10 @@ class _ToolFactory:
 
     def tool(self, name: str, act: ToolMethod, **arguments: Any) -> BaseTool:
         """`act` as a tool whose arguments, but for the injected run, are these."""
+        texts = self._service.texts
+        fields: dict[str, Any] = {
+            each: (kind, Field(description=texts[f"{name}.{each}"])) for each, kind in arguments.items()
+        }
 
         def call(runtime: Runtime, **given: Any) -> ToolOutput:
             return run_blocking(self._memory, self._answering(act, runtime, given))
@@ -80,8 +84,8 @@ class _ToolFactory:
             func=call,
             coroutine=acall,
             name=f"{name}_memory",
-            description=self._service.texts[f"{name}.about"],
-            args_schema=self._schema(name, arguments),
+            description=texts[f"{name}.about"],
+            args_schema=create_model(f"{name}_memory", __config__=ConfigDict(extra="ignore"), **fields),
             response_format="content_and_artifact",
             handle_tool_error=True,
             handle_validation_error=self._refused,
@@ -115,13 +119,6 @@ class _ToolFactory:
             incognito=context.incognito,
             learned=bool(fields.get("cycle") and fields.get("learned")),
         )
-
-    def _schema(self, name: str, arguments: Mapping[str, Any]) -> type[BaseModel]:
-        fields: dict[str, Any] = {
-            each: (kind, Field(description=self._service.texts[f"{name}.{each}"]))
-            for each, kind in arguments.items()
-        }
-        return create_model(f"{name}_memory", __config__=ConfigDict(extra="ignore"), **fields)
 
     def _refused(self, error: ValidationError | ValidationErrorV1) -> str:
         problems = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]

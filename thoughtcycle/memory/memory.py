@@ -16,7 +16,7 @@ from thoughtcycle.memory.index import BUDGET, Embedder
 from thoughtcycle.memory.items import Items
 from thoughtcycle.memory.maintenance import Maintenance, Reembedding
 from thoughtcycle.memory.model import utc_now
-from thoughtcycle.memory.offline import SPOOL_BYTES, Outage, SpooledTranscript, spooled
+from thoughtcycle.memory.offline import SPOOL_BYTES, Outage, SpooledTranscript
 from thoughtcycle.memory.records import Lifecycle, Records, RecordUpkeep
 from thoughtcycle.memory.search import Explainer, PassiveRecall, Search
 from thoughtcycle.memory.storage import Storage, open_storage
@@ -146,7 +146,7 @@ class Memory:
             outage = None
             if spool is not None:
                 outage = await stack.enter_async_context(
-                    spooled(url, storage, embeddings, spool, spool_bytes)
+                    Outage.spooled(url, storage, embeddings, spool, spool_bytes)
                 )
             memory = cls(storage, embeddings=embeddings, clock=clock, index_bytes=index_bytes, outage=outage)
             try:

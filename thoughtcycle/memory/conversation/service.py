@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -65,7 +65,6 @@ class Conversations:
     """Reads and writes conversation memories, profiles and settings; hidden words are masked on read."""
 
     def __init__(self, core: Core) -> None:
-        self._core = core
         self._clock = core.clock
         self._masks = core.redactors
         self._storage = core.storage
@@ -214,7 +213,19 @@ class Conversations:
         Raises InputRefused ('preference_unknown', 'preference_value', 'unknown_language',
         'unknown_time_zone'), DocumentBroken.
         """
-        wanted = checked_settings(fields)
+        names = UserSettings.model_fields.keys() - {"user", "revision"}
+        if unknown := fields.keys() - names:
+            raise InputRefused("preference_unknown", name=repr(min(unknown)), names=", ".join(sorted(names)))
+        try:
+            checked = UserSettings(user="-", **fields)
+        except ValidationError as error:
+            name = str(error.errors()[0]["loc"][0])
+            if name == "language":
+                raise InputRefused("unknown_language", language=repr(fields[name])) from error
+            raise InputRefused("preference_value", name=name, value=repr(fields[name])) from error
+        if checked.time_zone is not None:
+            check_time_zone(checked.time_zone)
+        wanted = {name: getattr(checked, name) for name in fields}
         known = settings_of(await self._storage.documents.settings(owned(user)), user)
         if known.model_copy(update=wanted) == known:
             return known
@@ -256,7 +267,8 @@ class Conversations:
             barred = known.formation == "none" != expected.formation
             seen = mask.cycle(known)
             judged = first and seen.judgement != expected.judgement
-            took = known.closed and not barred and not judged and _words(seen) == _words(expected)
+            same = seen.message == expected.message and seen.variants == expected.variants
+            took = known.closed and not barred and not judged and same
             formed = {"judgement": judgement, "marks": tuple(marks), "formation": formation}
             return known.model_copy(update=formed) if took else known
 
@@ -310,24 +322,3 @@ def _check_hidden(record: ConversationMemory | Profile, mask: Mask) -> None:
     """Raises Conflict if other words are hidden now than when it was read: masked text would be lost."""
     if record.hidden and record.hidden != mask.memories:
         raise Conflict
-
-
-def _words(cycle: Cycle) -> tuple[Any, ...]:
-    return cycle.id, cycle.message, cycle.variants
-
-
-def checked_settings(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Changes of settings as they are stored; raises InputRefused as `change_settings` does."""
-    names = UserSettings.model_fields.keys() - {"user", "revision"}
-    if unknown := fields.keys() - names:
-        raise InputRefused("preference_unknown", name=repr(min(unknown)), names=", ".join(sorted(names)))
-    try:
-        checked = UserSettings(user="-", **fields)
-    except ValidationError as error:
-        name = str(error.errors()[0]["loc"][0])
-        if name == "language":
-            raise InputRefused("unknown_language", language=repr(fields[name])) from error
-        raise InputRefused("preference_value", name=name, value=repr(fields[name])) from error
-    if checked.time_zone is not None:
-        check_time_zone(checked.time_zone)
-    return {name: getattr(checked, name) for name in fields}

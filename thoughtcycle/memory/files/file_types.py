@@ -4,7 +4,7 @@ import re
 import struct
 import unicodedata
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import PurePath
 from typing import NamedTuple
@@ -132,21 +132,11 @@ def image_size(name: str, media_type: str, data: bytes) -> Size:
     return size
 
 
-def _png(data: bytes) -> Size:
-    return Size(*struct.unpack_from(">II", data, 16))
-
-
-def _gif(data: bytes) -> Size:
-    return Size(*struct.unpack_from("<HH", data, 6))
-
-
 def _webp(data: bytes) -> Size:
     form = data[12:16]
     if form == b"VP8X":  # canvas, 24 bits each, minus one
-        return Size(
-            1 + int.from_bytes(data[24:27], "little"),
-            1 + int.from_bytes(data[27:30].ljust(3, b"\0"), "little"),
-        )
+        width, height = data[24:27], data[27:30].ljust(3, b"\0")
+        return Size(1 + int.from_bytes(width, "little"), 1 + int.from_bytes(height, "little"))
     if form == b"VP8L":  # 14 bits each, minus one
         bits = struct.unpack_from("<I", data, 21)[0]
         return Size(1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
@@ -174,4 +164,9 @@ def _jpeg(data: bytes) -> Size:
         at += 2 + max(2, struct.unpack_from(">H", data, at + 2)[0])
 
 
-_SIZES = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
+_SIZES: Mapping[str, Callable[[bytes], Size]] = {
+    "image/png": lambda data: Size(*struct.unpack_from(">II", data, 16)),
+    "image/gif": lambda data: Size(*struct.unpack_from("<HH", data, 6)),
+    "image/jpeg": _jpeg,
+    "image/webp": _webp,
+}

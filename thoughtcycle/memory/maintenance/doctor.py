@@ -109,7 +109,9 @@ async def repair(storage: Storage, user: str) -> None:
             if issue.code in ("tip_missing", "chat_missing"):
                 id, at = str(issue.values["chat"]), utc_now()
                 chat = chats.get(id) or Conversation(id=id, user=user, created=at, updated=at)
-                await storage.chats.adopt(chat.model_copy(update={"tip": _last_closed(states, id)}))
+                closed = [(one.number or 0, one.id) for one in states if one.chat == id and not one.open]
+                tip = max(closed)[1] if closed else None
+                await storage.chats.adopt(chat.model_copy(update={"tip": tip}))
     if codes & DOCUMENT_ISSUES:
         chats = await _chats(storage, user)
         await repair_documents(storage, user, chats, await storage.health.cycle_states(user))
@@ -203,12 +205,6 @@ def _wrongly_numbered(states: Sequence[CycleState]) -> list[str]:
         for state in states
         if state.open != (state.number is None) or (state.number is not None and times[state.number] > 1)
     ]
-
-
-def _last_closed(states: Sequence[CycleState], chat: str) -> str | None:
-    """The cycle of a chat that was closed last."""
-    closed = [(state.number or 0, state.id) for state in states if state.chat == chat and not state.open]
-    return max(closed)[1] if closed else None
 
 
 async def _chats(storage: Storage, user: str) -> dict[str, Conversation]:

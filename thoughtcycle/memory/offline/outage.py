@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from thoughtcycle.errors import StorageFailed, StorageFull, StorageLocked, StorageUnavailable
 from thoughtcycle.memory.conversation import Conversations
@@ -50,22 +50,29 @@ class Outage(Availability):
     def waiting(self) -> bool:
         return self._spool.pending
 
+    @classmethod
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[None]:
-        """Opens the spool, and first replays the writes left in it, if possible."""
-        await self._spool.open()
+    async def spooled(
+        cls, url: str, storage: Storage, embeddings: Embedder | None, folder: Path, limit: int
+    ) -> AsyncIterator[Self]:
+        """Opens a spool of at most `limit` bytes in `folder`, and first replays the writes left in it.
+
+        Raises StorageUnusable when the spool cannot be read.
+        """
+        outage = cls(Spool(folder, database_name(url), limit), url, storage, embeddings)
+        await outage._spool.open()
         try:
-            if self.waiting:
-                await self.arrive()
-            yield
+            if outage.waiting:
+                await outage.arrive()
+            yield outage
         finally:
-            self._ending = True
-            if self._task is not None:
-                self._task.cancel()
-                await asyncio.wait({self._task}, timeout=_CANCEL_SECONDS)
-            if self.waiting:
-                await self.arrive()
-            await self._spool.close()
+            outage._ending = True
+            if outage._task is not None:
+                outage._task.cancel()
+                await asyncio.wait({outage._task}, timeout=_CANCEL_SECONDS)
+            if outage.waiting:
+                await outage.arrive()
+            await outage._spool.close()
 
     def survives(self, failure: StorageFailed) -> bool:
         if not isinstance(failure, TRANSIENT):
@@ -229,16 +236,3 @@ class SpooledTranscript(Transcript):
                     raise
         await self._outage.put(intent(), begins=begins)
         return None
-
-
-@asynccontextmanager
-async def spooled(
-    url: str, storage: Storage, embeddings: Embedder | None, folder: Path, limit: int
-) -> AsyncIterator[Outage]:
-    """Opens a spool of at most `limit` bytes in `folder` for the database that `url` names.
-
-    Raises StorageUnusable when the spool cannot be read.
-    """
-    outage = Outage(Spool(folder, database_name(url), limit), url, storage, embeddings)
-    async with outage.opened():
-        yield outage

@@ -87,7 +87,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _holds_anything(path: Path) -> bool:
-    """Whether the file has rows of anybody; one that cannot be read does, as far as we know."""
+    """Whether the file has any rows; an unreadable one counts as if it had."""
     if not path.exists():
         return False
     with closing(_open(path)) as target:
@@ -100,7 +100,7 @@ def _holds_anything(path: Path) -> bool:
 
 
 def _make_way(path: Path) -> None:
-    """Puts a file aside that SQLite cannot read, with its companions; any other is overwritten in place."""
+    """Renames a file that SQLite cannot read, with its companions; any other is overwritten in place."""
     if not path.exists():
         return
     try:

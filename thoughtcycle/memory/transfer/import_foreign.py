@@ -83,8 +83,9 @@ def _chatgpt_messages(conversation: Mapping[str, Any]) -> Iterator[_Message]:
     """The visible messages of the branch that was last open."""
     mapping = conversation["mapping"]
     path, at = [], conversation.get("current_node")
-    if at not in mapping:
-        at = _newest(mapping)
+    if at not in mapping:  # then the newest message
+        nodes = [((node.get("message") or {}).get("create_time"), id) for id, node in mapping.items()]
+        at = max(((_time(time) or _START, id) for time, id in nodes), default=(_START, None))[1]
     seen: set[str] = set()
     while at is not None and at in mapping and at not in seen:
         seen.add(at)
@@ -101,14 +102,6 @@ def _chatgpt_messages(conversation: Mapping[str, Any]) -> Iterator[_Message]:
         if content.get("content_type") in _SHOWN:
             text = "\n\n".join(filter(None, map(_part, content.get("parts") or ())))
             yield _Message(role == "user", text, _time(message.get("create_time")))
-
-
-def _newest(mapping: Mapping[str, Any]) -> str | None:
-    """The node whose message is the newest."""
-    times = [
-        (_time((node.get("message") or {}).get("create_time")) or _START, id) for id, node in mapping.items()
-    ]
-    return max(times)[1] if times else None
 
 
 def _part(part: Any) -> str:

@@ -224,7 +224,7 @@ class OwnImport:
                 continue
             stored = here.get(record.id)
             if stored is None:
-                if (same := _holder(record, holders)) is not None and says_same(same, record):
+                if (same := _holder(record, holders)) is not None and _same_content(same, record):
                     replay.instead[record.id] = same.id
                     continue
                 write = _first(entry, record, same, replay.instead, keys)
@@ -242,8 +242,7 @@ class OwnImport:
         return writes, added
 
 
-def says_same(one: MemoryRecord, other: MemoryRecord) -> bool:
-    """Whether both have the same content."""
+def _same_content(one: MemoryRecord, other: MemoryRecord) -> bool:
     return identity(one.type, one.content) == identity(other.type, other.content)
 
 
@@ -251,8 +250,10 @@ def _holder(record: MemoryRecord, holders: Sequence[MemoryRecord]) -> MemoryReco
     """The active memory with the content of `record`, else the one with its key."""
     if record.status != "active":
         return None
-    keyed = [one for one in holders if record.key is not None and one.key == record.key]
-    return next((one for one in holders if says_same(one, record)), next(iter(keyed), None))
+    same = [one for one in holders if _same_content(one, record)]
+    return next(
+        iter(same + [one for one in holders if record.key is not None and one.key == record.key]), None
+    )
 
 
 def _first(
