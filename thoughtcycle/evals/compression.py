@@ -100,14 +100,13 @@ def as_text(chats: Sequence[Compressed]) -> str:
     """One line per chat; per kind the number of data and the share that survived."""
     columns = ("cycles", "compressions", "words", "over")
     head = "".join(f"{name:>14}" for name in columns) + "".join(f"{kind:>22}" for kind in KINDS)
-    return "\n".join(["LoCoMo, compression, by rules", "", " " * 12 + head, *map(_line, chats)])
-
-
-def _line(one: Compressed) -> str:
-    words = f"{min(one.words)}-{max(one.words)}" if one.words else "-"
-    numbers = "".join(f"{value:>14}" for value in (one.cycles, len(one.words), words, one.over))
-    kinds = "".join("{:>14} {:>7.3f}".format(*one.survival(kind)) for kind in KINDS)
-    return f"{one.name:<12}{numbers}{kinds}"
+    lines = ["LoCoMo, compression, by rules", "", " " * 12 + head]
+    for one in chats:
+        words = f"{min(one.words)}-{max(one.words)}" if one.words else "-"
+        numbers = "".join(f"{value:>14}" for value in (one.cycles, len(one.words), words, one.over))
+        kinds = "".join("{:>14} {:>7.3f}".format(*one.survival(kind)) for kind in KINDS)
+        lines.append(f"{one.name:<12}{numbers}{kinds}")
+    return "\n".join(lines)
 
 
 async def _compressed(talk: Conversation, messages: Iterator[str]) -> Compressed:

@@ -58,6 +58,14 @@ class _Turn:
     tokens: int = 0
     recalled: float = 0.0
 
+    def add(self, values: dict[str, Any]) -> None:
+        """Adds the update of a node."""
+        if (briefing := values.get("briefing")) and briefing["text"]:
+            self.parts += [briefing["text"], briefing.get("session", "")]
+            self.tokens += briefing["tokens"]
+        self.parts += [one.text for one in values.get("messages", ()) if isinstance(one, AIMessage)]
+        self.tokens += sum(step.get("tokens", 0) for step in values.get("steps", ())[-1:])
+
 
 async def answers(
     lines: Sequence[Line], mind: Mind, embeddings: Embedder | None, limits: Limits | None = None
@@ -89,30 +97,18 @@ async def _asked(graph: ThoughtCycle, line: Line, said: Sequence[tuple[str, str]
     )
     async for update in updates:
         for node, values in update.items():
-            _noted(turn, values or {})
+            turn.add(values or {})
             if node == RECALL:
                 turn.recalled = time.perf_counter() - start
+    chats = [{where for where, text in said if fold(word) in text} for word in line.expect]
     return Answer(
         line=line,
         text=fold("\n".join(turn.parts)),
         tokens=turn.tokens,
         recalled=turn.recalled,
         seconds=time.perf_counter() - start,
-        elsewhere=bool(line.expect) and all(_elsewhere(fold(word), line.chat, said) for word in line.expect),
+        elsewhere=bool(chats) and all(each and line.chat not in each for each in chats),
     )
-
-
-def _noted(turn: _Turn, values: dict[str, Any]) -> None:
-    if (briefing := values.get("briefing")) and briefing["text"]:
-        turn.parts += [briefing["text"], briefing.get("session", "")]
-        turn.tokens += briefing["tokens"]
-    turn.parts += [one.text for one in values.get("messages", ()) if isinstance(one, AIMessage)]
-    turn.tokens += sum(step.get("tokens", 0) for step in values.get("steps", ())[-1:])
-
-
-def _elsewhere(word: str, chat: str, said: Sequence[tuple[str, str]]) -> bool:
-    chats = {where for where, text in said if word in text}
-    return bool(chats) and chat not in chats
 
 
 def dialogue_metrics(found: Sequence[Answer]) -> list[Metric]:

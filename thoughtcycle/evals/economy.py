@@ -134,14 +134,11 @@ class Report:
         head = f"{'':<12}{'budget':>8}" + "".join(f"{name:>10}" for name in columns)
         lines = [f"LoCoMo, token economy, embeddings: {self.embeddings}", "", head]
         for name, group in self.groups().items():
-            lines += [_line(name, budget, one) for budget, one in group.items()]
+            for budget, one in group.items():
+                shares = "".join(f"{getattr(one, column):>10.3f}" for column in SHARES)
+                tokens = "".join(f"{getattr(one, column):>10,.0f}" for column in TOKENS)
+                lines.append(f"{name:<12}{budget:>8}{one.questions:>10}{shares}{tokens}{one.share:>10.3f}")
         return "\n".join(lines)
-
-
-def _line(name: str, budget: int, one: Economy) -> str:
-    shares = "".join(f"{getattr(one, column):>10.3f}" for column in SHARES)
-    tokens = "".join(f"{getattr(one, column):>10,.0f}" for column in TOKENS)
-    return f"{name:<12}{budget:>8}{one.questions:>10}{shares}{tokens}{one.share:>10.3f}"
 
 
 async def evaluate(path: Path, embeddings: Embedder | None, budgets: Sequence[int] = BUDGETS) -> Report:

@@ -89,13 +89,11 @@ class ThoughtCycleChatHistory(BaseChatMessageHistory):
             unanswered = cycles[-1] if cycles and not cycles[-1].replies else None
             for said, replies in exchanges(new):
                 if said is not None or unanswered is None:
+                    if said is None:  # the assistant began
+                        first = replies[0]
+                        said = CycleMessage(id=f"before {first.id}", role="user", text="", at=first.at)
                     unanswered = await open_cycle(
-                        memory,
-                        self._user,
-                        self._chat,
-                        said or _no_message(replies[0]),
-                        parent=None,
-                        channel=self._channel,
+                        memory, self._user, self._chat, said, parent=None, channel=self._channel
                     )
                 await close_cycle(memory, self._user, unanswered.id, replies, learned=not stored.paused)
                 unanswered = None
@@ -138,8 +136,3 @@ def _said(message: BaseMessage, at: datetime) -> CycleMessage | None:
     if role is None or not message.text.strip():
         return None
     return CycleMessage(id=message.id or new_id(), role=role, text=message.text, name=message.name, at=at)
-
-
-def _no_message(reply: CycleMessage) -> CycleMessage:
-    """The user's empty message of a cycle that the assistant began."""
-    return CycleMessage(id=f"before {reply.id}", role="user", text="", at=reply.at)

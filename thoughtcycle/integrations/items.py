@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from math import inf
 from typing import Any, Literal
 
@@ -21,7 +20,7 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.integrations.item_filter import item_filter
 from thoughtcycle.memory.items import PASSING
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model import ITEM, ItemSpace, MemoryDraft, MemoryRecord, Receipt, named_id, owner_of
+from thoughtcycle.memory.model import ITEM, ItemSpace, MemoryDraft, Receipt, named_id, owner_of
 from thoughtcycle.memory.storage import StoredItem
 
 Namespace = tuple[str, ...]
@@ -63,7 +62,8 @@ class OwnerItems:
 
     async def search(self, op: SearchOp) -> list[SearchItem]:
         """Searches: hits best first, then, without a score, the other items, newest first."""
-        offset, limit, tag = max(0, op.offset), max(0, op.limit), _tag_below(op.namespace_prefix)
+        offset, limit = max(0, op.offset), max(0, op.limit)
+        tag = _IN + json.dumps(op.namespace_prefix) if op.namespace_prefix else None
         test, scores = item_filter(op.filter), dict[str, float]()
         if op.query and limit:
             most = offset + limit if test is None else _ALL
@@ -82,16 +82,17 @@ class OwnerItems:
         return [SearchItem(**_fields(item), score=scores.get(item.id)) for item in page]
 
     async def namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        """The namespaces of items, sorted; expired items count until they are swept."""
+        """The matching namespaces of items, cut to `max_depth`, sorted; expired items count until swept."""
         tags = await self._memory.items.tags(self._space)
-        found = _list_namespaces(_namespaces_of(tags), op.match_conditions or (), op.max_depth)
-        return found[op.offset :][: op.limit]
+        every = [tuple(json.loads(tag.removeprefix(_AT))) for tag in tags if tag.startswith(_AT)]
+        found = [one for one in every if all(_matches(each, one) for each in op.match_conditions or ())]
+        return sorted({one[: op.max_depth] for one in found})[op.offset :][: op.limit]
 
     async def history(self, namespace: Namespace, key: str) -> list[Item]:
         """See `ThoughtCycleStore.history`."""
         found = await self._memory.items.keyed(self._space, [item_key(namespace, key)])
         return [
-            _as_version(version, item.created)
+            Item(**_content(version.content), created_at=item.created, updated_at=version.valid_from)
             for item in found.values()
             for version in await self._memory.versions(self._space, item.id)
         ]
@@ -132,16 +133,6 @@ def item_key(namespace: Namespace, key: str) -> str:
         return named_id("item", *namespace, key)
     except UnicodeEncodeError as error:
         raise InputRefused("text_not_unicode") from error
-
-
-def _tag_below(namespace: Namespace) -> str | None:
-    """The tag of all items in this namespace and those below it; None: of all items there are."""
-    return _IN + json.dumps(namespace) if namespace else None
-
-
-def _namespaces_of(tags: Sequence[str]) -> list[Namespace]:
-    """The namespaces of the items, read from their tags."""
-    return [tuple(json.loads(tag.removeprefix(_AT))) for tag in tags if tag.startswith(_AT)]
 
 
 def as_draft(op: PutOp, fields: Sequence[str]) -> MemoryDraft:
@@ -210,11 +201,6 @@ def _fields(item: StoredItem) -> dict[str, Any]:
     return {**_content(item.content), "created_at": item.created, "updated_at": item.changed}
 
 
-def _as_version(version: MemoryRecord, created: datetime) -> Item:
-    """A former value of an item that was `created` then: `updated_at` is when this one was put."""
-    return Item(**_content(version.content), created_at=created, updated_at=version.valid_from)
-
-
 def _content(content: Mapping[str, Any]) -> dict[str, Any]:
     return {"namespace": tuple(content["namespace"]), "key": content["key"], "value": content["value"]}
 
@@ -226,11 +212,3 @@ def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
         return False
     start = 0 if condition.match_type == "prefix" else len(namespace) - len(path)
     return all(wanted in ("*", label) for label, wanted in zip(namespace[start:], path, strict=False))
-
-
-def _list_namespaces(
-    namespaces: Sequence[Namespace], conditions: Sequence[MatchCondition], max_depth: int | None
-) -> list[Namespace]:
-    """The namespaces that meet all conditions, cut to `max_depth`, each once and sorted."""
-    found = [one for one in namespaces if all(_matches(each, one) for each in conditions)]
-    return sorted({one if max_depth is None else one[:max_depth] for one in found})

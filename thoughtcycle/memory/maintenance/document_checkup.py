@@ -100,13 +100,11 @@ async def repair_documents(
         elif "sheet_broken" in codes or ("sheet_cycle" in codes and one.kind == "conversation"):
             await rebuild(storage, one, utc_now())
         else:
-            text, rows = dumped(_repaired(one, states), one.revision + 1)
+            record = as_stored(one)
+            if isinstance(record, Profile):
+                record = without_cycles(record, cycles_of(record) - _known(one, states))
+            else:
+                record = recounted(record)
+            text, rows = dumped(record, one.revision + 1)
             before, at = one.revision, one.updated
             await storage.documents.put(user, name, text, before=before, at=at, entries=rows)
-
-
-def _repaired(stored: StoredDocument, states: Sequence[CycleState]) -> ConversationMemory | Profile:
-    record = as_stored(stored)
-    if isinstance(record, Profile):
-        return without_cycles(record, cycles_of(record) - _known(stored, states))
-    return recounted(record)

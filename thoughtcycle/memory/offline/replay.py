@@ -89,7 +89,9 @@ class Replay:
         cycles += await self._transcript.conversation(user, chat, limit=_LOOK_BACK)
         same = [cycle for cycle in cycles if cycle.message.id == intent.cycle.message.id]
         for cycle in same:
-            await self._transcript.amend(user, cycle.id, _marked_late, tip=False)
+            await self._transcript.amend(
+                user, cycle.id, lambda cycle: cycle.model_copy(update={"late": True}), tip=False
+            )
             if not cycle.closed:
                 await self._transcript.cut_off(cycle)
         return bool(same)
@@ -106,7 +108,3 @@ class Replay:
         if formation == "pending":
             formation = await self._transcript.formation_state(intent.user)
         await self._transcript.close(intent.user, intent.cycle, variant, formation=formation, tip=not later)
-
-
-def _marked_late(cycle: Cycle) -> Cycle:
-    return cycle.model_copy(update={"late": True})

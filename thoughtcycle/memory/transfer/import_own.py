@@ -251,9 +251,8 @@ def _holder(record: MemoryRecord, holders: Sequence[MemoryRecord]) -> MemoryReco
     if record.status != "active":
         return None
     same = [one for one in holders if _same_content(one, record)]
-    return next(
-        iter(same + [one for one in holders if record.key is not None and one.key == record.key]), None
-    )
+    keyed = [one for one in holders if record.key is not None and one.key == record.key]
+    return next(iter([*same, *keyed]), None)
 
 
 def _first(
