@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.integrations.item_filter import item_filter
+from thoughtcycle.integrations.items import item_filter
 
 NAMES = st.sampled_from(["a", "b", "a.b", "$a", "$eq", "'\"", ""])
 LEAVES = st.one_of(

@@ -38,9 +38,7 @@ from thoughtcycle.nodes.router import DECIDE
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
 """Memory budgets, in tokens."""
-SHARES = ("any", "verbatim", "recall", "all")
-TOKENS = ("briefing", "turn", "searching", "full")
-"""Columns of the table."""
+SHARES, TOKENS = ("any", "verbatim", "recall", "all"), ("briefing", "turn", "searching", "full")
 NEW_CHAT = "asked"
 """The empty chat in which questions are asked."""
 MADE_FROM = 0.8
@@ -74,9 +72,8 @@ class Economy:
 
     questions: int
     any: float
-    """Share of questions with any of their evidence in the briefing."""
     verbatim: float
-    """The same, as it was said."""
+    """Shares of questions with any of their evidence in the briefing, and with any of it verbatim."""
     recall: float
     """Share of the evidence that is in the briefing."""
     all: float

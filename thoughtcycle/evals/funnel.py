@@ -50,9 +50,8 @@ class Score:
     """AUC of the importance by rules."""
     auc_of_length: float
     passed: float
-    """Share of all turns that pass the funnel."""
     cited_passed: float
-    """Share of the cited turns that pass the funnel."""
+    """Shares of all turns, and of the cited ones, that pass the funnel."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +62,11 @@ class FunnelScore:
     language: Language
     half: Half
     keep: int
-    """Messages that must be kept."""
     kept: float
-    """Share of them that passes."""
+    """Messages that must be kept, and the share of them that passes."""
     drop: int
-    """Messages that must be dropped."""
     dropped: float
-    """Share of them that is dropped, with no token spent."""
+    """Messages that must be dropped, and the share of them that is."""
 
 
 def sifted(language: Language, half: Half, series: Series = "first") -> FunnelScore:

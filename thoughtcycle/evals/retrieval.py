@@ -121,9 +121,8 @@ class Score:
     recall_at_10: float
     recall_at_20: float
     hit_at_10: float
-    """Share of questions with any evidence among the first 10."""
     all_at_10: float
-    """Share of questions with all their evidence among the first 10."""
+    """Shares of questions with any, and with all of their evidence among the first 10."""
     mrr: float
     """Mean reciprocal rank of the first evidence, 0 where it is not among the first 20."""
 

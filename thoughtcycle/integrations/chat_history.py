@@ -9,7 +9,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from thoughtcycle.errors import ChatUnknown
-from thoughtcycle.integrations.cycles import close_cycle, open_cycle
+from thoughtcycle.integrations.agent_turn import close_cycle, open_cycle
 from thoughtcycle.integrations.loop_bridge import MemoryCall, MemoryHandle, run_async, run_blocking
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, CycleMessage, Role, check_time_zone, new_id, utc_now

@@ -13,9 +13,8 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from thoughtcycle.errors import ThoughtcycleError
-from thoughtcycle.integrations.agent_turn import AgentTurn, brief_turn, store_message
+from thoughtcycle.integrations.agent_turn import AgentTurn, brief_turn, close_cycle, store_message
 from thoughtcycle.integrations.caller import Setup
-from thoughtcycle.integrations.cycles import close_cycle
 from thoughtcycle.integrations.loop_bridge import MemoryCall, MemoryHandle, run_async, run_blocking
 from thoughtcycle.integrations.tools import changed_memory, memory_tools
 from thoughtcycle.memory.memory import Memory

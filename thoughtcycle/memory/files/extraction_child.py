@@ -57,15 +57,10 @@ def page_text(page: Any) -> str | None:
 
 
 def docx_blocks(data: bytes) -> Iterator[str]:
-    """The texts of the paragraphs and tables, in their order."""
-    check_parts(data)
-    from docx import Document
+    """The texts of the paragraphs and tables, in their order.
 
-    return blocks(Document(BytesIO(data)))
-
-
-def check_parts(data: bytes) -> None:
-    """Refuses an archive that unpacks to too much, is encrypted, or declares entities."""
+    Refuses an archive that unpacks to too much, is encrypted, or declares entities.
+    """
     with zipfile.ZipFile(BytesIO(data)) as archive:
         parts = archive.infolist()
         if len(parts) > _MOST_PARTS or sum(part.file_size for part in parts) > _MOST_UNPACKED:
@@ -77,6 +72,9 @@ def check_parts(data: bytes) -> None:
                 text = archive.read(part)
                 if any(word in text for word in _ENTITIES):
                     raise Refused("file_unsafe")
+    from docx import Document
+
+    return blocks(Document(BytesIO(data)))
 
 
 def blocks(container: Any) -> Iterator[str]:

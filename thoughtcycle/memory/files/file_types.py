@@ -29,6 +29,13 @@ SUFFIXES: Mapping[str, str] = {
 LONGEST_NAME = 200
 MOST_PIXELS = 100_000_000
 """Pixels of an image; showing a larger one takes more memory than any photograph needs."""
+_SIGNATURES = {
+    b"%PDF-": PDF,
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(?:\..*)?", re.IGNORECASE)
 """Names that Windows takes for devices, whatever follows the dot."""
 _FORBIDDEN = frozenset('/\\:*?"<>|')
@@ -91,14 +98,9 @@ def check_described(name: str, media_type: str) -> None:
 
 
 def _true_type(data: bytes) -> str:
-    if data.startswith(b"%PDF-"):
-        return PDF
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data[:6] in (b"GIF87a", b"GIF89a"):
-        return "image/gif"
+    for start, media_type in _SIGNATURES.items():
+        if data.startswith(start):
+            return media_type
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image/webp"
     if data.startswith(b"PK"):
