@@ -307,7 +307,7 @@ def test_the_funnel_is_measured_on_turns_that_an_observation_cites(tmp_path: Pat
 def test_the_funnel_keeps_and_drops_what_it_must(
     language: Literal["pt", "en"], half: Half, series: Series
 ) -> None:
-    found = funnel.sifted(language, half, series)
+    found = funnel.score_messages(language, half, series)
     assert found.keep > 40 and found.drop > 40
     assert found.kept >= 0.95
     assert found.dropped >= 0.80

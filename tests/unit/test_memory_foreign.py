@@ -14,10 +14,10 @@ from support.engines import memory
 from support.foreign_exports import UNSUPPORTED
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.transfer import json_list as jsonlist
+from thoughtcycle.memory.transfer import import_file
+from thoughtcycle.memory.transfer.import_file import objects
 from thoughtcycle.memory.transfer.import_foreign import chat_of
 from thoughtcycle.memory.transfer.import_own import Imported
-from thoughtcycle.memory.transfer.json_list import objects
 
 __all__ = ["memory"]
 
@@ -153,13 +153,13 @@ def test_what_is_neither_is_refused(conversation: dict[str, Any]) -> None:
 
 
 def test_a_list_is_read_object_by_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonlist, "_PIECE", 7)
+    monkeypatch.setattr(import_file, "_PIECE", 7)
     found = [{"a": "ção [1, 2] \u2028 \U0001f980"}, {}, {"b": [{"c": None}]}]
     for indent in (None, 2):
         data = json.dumps(found, indent=indent, ensure_ascii=False).encode()
         assert list(objects(io.BytesIO(data))) == found
     assert list(objects(io.BytesIO(b"\xef\xbb\xbf [ ] "))) == []
-    monkeypatch.setattr(jsonlist, "LONGEST", 100)
+    monkeypatch.setattr(import_file, "LONGEST", 100)
     for bad in (b"", b"{}", b"[{}", b"[{},]", b"[1]", b"[{}{}]", b'[{"a": "' + b"x" * 999, b"[{\xff}]"):
         with pytest.raises(ValueError):
             list(objects(io.BytesIO(bad)))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import chain, cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from thoughtcycle.memory.text import masked
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.services import Services
-from thoughtcycle.prompts.loader import LANGUAGES, Language
+from thoughtcycle.prompts.loader import LANGUAGES
 
 MOST = 1_100
 """Words after a compression, at most, unless the recent cycles alone have more."""
@@ -82,13 +82,11 @@ def everyday() -> Iterator[str]:
 
     Without those that ask not to be remembered.
     """
-    pairs = zip(*map(_labelled_texts, LANGUAGES), strict=False)
-    return cycle([text for pair in pairs for text in pair])
-
-
-def _labelled_texts(language: Language) -> list[str]:
-    texts = [message.text for half in HALVES for message in everyday_labels.load(language, half)]
-    return [text for text in texts if not disclosure(text, language, NOW).unsaid]
+    texts: list[list[str]] = []
+    for language in LANGUAGES:
+        every = [message.text for half in HALVES for message in everyday_labels.load(language, half)]
+        texts.append([text for text in every if not disclosure(text, language, NOW).unsaid])
+    return cycle(chain.from_iterable(zip(*texts, strict=False)))
 
 
 def as_json(chats: Sequence[Compressed]) -> dict[str, object]:

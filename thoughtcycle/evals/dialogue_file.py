@@ -15,10 +15,6 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
-def _zoned(at: datetime) -> datetime:
-    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-
-
 class Line(BaseModel):
     """A message of a user, when and where it was said, and the words to be looked for in what comes back."""
 
@@ -26,7 +22,9 @@ class Line(BaseModel):
 
     user: Name
     chat: Name
-    at: Annotated[datetime, Field(strict=False), AfterValidator(_zoned)]
+    at: Annotated[
+        datetime, Field(strict=False), AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC))
+    ]
     """UTC where it names no zone."""
     message: Text
     expect: tuple[Text, ...] = Field(default=(), strict=False)

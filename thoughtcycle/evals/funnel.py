@@ -69,7 +69,7 @@ class FunnelScore:
     """Messages that must be dropped, and the share of them that is."""
 
 
-def sifted(language: Language, half: Half, series: Series = "first") -> FunnelScore:
+def score_messages(language: Language, half: Half, series: Series = "first") -> FunnelScore:
     """The labelled messages of one half through layers 1 and 2."""
     passed: dict[bool | None, list[bool]] = {True: [], False: [], None: []}
     for message in labelled_messages(language, half, series):
@@ -172,4 +172,4 @@ def report(path: Path | None) -> Report:
     """Scores the labelled messages and, where `path` names it, LoCoMo; raises InputRefused('eval_data')."""
     locomo = evaluate(path) if path is not None else {}
     every = product(SERIES, LANGUAGES, HALVES)
-    return Report(tuple(sifted(language, half, series) for series, language, half in every), locomo)
+    return Report(tuple(score_messages(language, half, series) for series, language, half in every), locomo)

@@ -31,6 +31,7 @@ from thoughtcycle.runtime.upkeep import create_worker
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 LATER = timedelta(days=1)
 """Time from the last session to the questions; garden maintenance runs in between."""
+_TIME = "%I:%M %p on %d %B, %Y"
 _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
@@ -68,9 +69,10 @@ def load(path: Path) -> list[Conversation]:
 def _conversation(entry: dict[str, Any]) -> Conversation:
     said = entry["conversation"]
     numbers = sorted(int(match[1]) for name in said if (match := _SESSION.fullmatch(name)))
+    times = [datetime.strptime(said[f"session_{number}_date_time"], _TIME) for number in numbers]
     sessions = tuple(
-        (_time(said[f"session_{number}_date_time"]), tuple(map(_turn, said[f"session_{number}"])))
-        for number in numbers
+        (at.replace(tzinfo=UTC), tuple(map(_turn, said[f"session_{number}"])))
+        for number, at in zip(numbers, times, strict=True)
     )
     known = {turn.id for _, turns in sessions for turn in turns}
     answerable = ((str(one["question"]), one["category"], _evidence(one, known)) for one in entry["qa"])
@@ -81,10 +83,6 @@ def _conversation(entry: dict[str, Any]) -> Conversation:
 def _turn(entry: dict[str, Any]) -> Turn:
     picture = f" [{entry['blip_caption']}]" if entry.get("blip_caption") else ""
     return Turn(entry["dia_id"], entry["speaker"], entry["text"] + picture)
-
-
-def _time(text: str) -> datetime:
-    return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
 
 
 def _evidence(entry: dict[str, Any], known: set[str]) -> frozenset[str]:

@@ -14,6 +14,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 from zlib import crc32
@@ -88,7 +89,12 @@ class SpoolFile:
         if not strange:
             return
         other = self.path.with_suffix(ASIDE)
-        _append_lines(other, [text for _, text in self.waiting if text in strange])
+        opener = partial(os.open, mode=0o600)
+        with open(other, "a", encoding="utf-8", opener=opener) as file:
+            file.writelines(f"{text}\n" for _, text in self.waiting if text in strange)
+            file.flush()
+            os.fsync(file.fileno())
+        _sync_folder(other.parent)
         log.warning(
             "%d changes of another version wait in the spool and are not made; %s keeps them, "
             "out of reach of any erasure: read it and delete it",
@@ -160,15 +166,6 @@ def _locked(handle: int) -> bool:
         except BlockingIOError:
             return False
     return True
-
-
-def _append_lines(path: Path, lines: list[str]) -> None:
-    """Appends lines durably to a file that only this OS user can read."""
-    with open(path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        file.writelines(f"{line}\n" for line in lines)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(path.parent)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -37,9 +37,6 @@ class Import:
         owned(user)
         if await asyncio.to_thread(kind_of, path) == "own":
             return await self._own_import.import_own(user, path, progress)
-        return await self._import_foreign(user, path, progress)
-
-    async def _import_foreign(self, user: str, path: Path, progress: Progress) -> Imported:
         total = await asyncio.to_thread(lambda: sum(1 for _ in chats(path)))
         done, seen, formation = Imported(), 0, await self._transcript.formation_state(user)
         with closing(chats(path)) as found:
