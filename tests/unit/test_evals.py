@@ -186,7 +186,7 @@ async def test_what_compression_loses_is_told(data: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(compression, "EVERY", 1)
     chats = await compression.evaluate(data)
     assert [one.name for one in chats] == ["c1", "c2"]
-    assert all(one.cycles == 6 and not one.lost and one.told for one in chats)
+    assert all(one.cycles == 6 and not one.lost and one.expected for one in chats)
     assert "c2" in compression.as_text(chats) and compression.as_json(chats)["chats"]
 
 
@@ -196,7 +196,7 @@ def test_what_must_survive_is_missed_where_it_is_gone() -> None:
     )
     number = PreservedData(numerical_values=(Preserved(said="500", normalised="500"),))
     one = exchange(0, "at most R$ 500", judgement=judged(critical=(said,), preserved=number))
-    told = set(compression.told_in(one))
+    told = set(compression.data_of(one))
     assert {each.kind for each in told} == {"digits", "numbers", "configured_limits"}
     empty = ConversationMemory(chat_id="chat", user_id="ana", created_at=START, updated_at=START)
     assert compression.missing(told, empty, []) == told

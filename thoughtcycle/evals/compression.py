@@ -51,7 +51,7 @@ class Compressed:
 
     name: str
     cycles: int = 0
-    told: set[Datum] = field(default_factory=set)
+    expected: set[Datum] = field(default_factory=set)
     """All data that must survive."""
     lost: set[Datum] = field(default_factory=set)
     """Data that was missing after a compression, or at the end."""
@@ -62,8 +62,8 @@ class Compressed:
 
     def survival(self, kind: str) -> tuple[int, float]:
         """Number of data of a kind, and the share that was never missing; 1 without any."""
-        told = sum(one.kind == kind for one in self.told)
-        return told, 1 - sum(one.kind == kind for one in self.lost) / told if told else 1.0
+        total = sum(one.kind == kind for one in self.expected)
+        return total, 1 - sum(one.kind == kind for one in self.lost) / total if total else 1.0
 
     def as_json(self) -> dict[str, object]:
         """The figures as plain data for JSON."""
@@ -122,13 +122,13 @@ async def _compressed(talk: Conversation, messages: Iterator[str]) -> Compressed
             (done,) = await memory.transcript.cycles(name, [one.id])
             recent = [*recent, done][-WINDOW:]
             found.cycles += 1
-            found.told.update(told_in(done))
+            found.expected.update(data_of(done))
             before, summary = summary, await memory.conversation_memory(name, CHAT)
             if summary.compression_count > before.compression_count:
                 found.words.append(summary.total_word_count)
                 found.over += summary.total_word_count > MOST >= recent_words(recent)
-                found.lost |= missing(found.told, summary, recent)
-        found.lost |= missing(found.told, summary, recent)
+                found.lost |= missing(found.expected, summary, recent)
+        found.lost |= missing(found.expected, summary, recent)
     return found
 
 
@@ -145,7 +145,7 @@ async def _exchanged(memory: Memory, talk: Conversation, messages: Iterator[str]
             )
 
 
-def told_in(it: Cycle) -> Iterator[Datum]:
+def data_of(it: Cycle) -> Iterator[Datum]:
     """Data of a cycle that must survive, by its judgement."""
     if it.judgement is None:
         return
@@ -155,18 +155,18 @@ def told_in(it: Cycle) -> Iterator[Datum]:
         yield Datum(datum.kind, it.id, datum.text, datum.values)
 
 
-def missing(told: set[Datum], memory: ConversationMemory, recent: Sequence[Cycle]) -> set[Datum]:
-    """The part of `told` that is neither in the memory of the chat nor in its recent cycles.
+def missing(expected: set[Datum], memory: ConversationMemory, recent: Sequence[Cycle]) -> set[Datum]:
+    """The part of `expected` that is neither in the memory of the chat nor in its recent cycles.
 
     Critical data must be there verbatim; data that was said again, in nearly the same words, once.
     """
-    there = {each for one in recent for each in told_in(one)}
+    there = {each for one in recent for each in data_of(one)}
     data = [(one.cycle_id, one.preserved_data) for one in memory.old_memory]
     data += [(one.cycle_id, one.preserved_data) for one in memory.ledger]
     there.update(each for cycle, preserved in data for each in _preserved(cycle, preserved))
     there.update(Datum(one.kind, one.cycle, one.text, one.values) for one in memory.critical_data)
     again = {(one.kind, cycle, one.values) for one in memory.critical_data for cycle in one.again}
-    return {one for one in told - there if (one.kind, one.cycle, one.values) not in again}
+    return {one for one in expected - there if (one.kind, one.cycle, one.values) not in again}
 
 
 def _preserved(cycle: str, data: PreservedData) -> Iterator[Datum]:
