@@ -1,4 +1,4 @@
-"""`thoughtcycle worker` and `thoughtcycle jobs`: runs, lists and retries background work."""
+"""`thoughtcycle worker`, `jobs` and `garden`: runs, lists and retries background work."""
 
 import asyncio
 import signal
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from thoughtcycle.cli.call import Call, CommandGroup
-from thoughtcycle.cli.options import TEXTS, Flag, ui_language
+from thoughtcycle.cli.display import print_table
+from thoughtcycle.cli.options import TEXTS, Flag, one_line, print_json, ui_language
 from thoughtcycle.errors import InputRefused, NotAllowed, reason
 from thoughtcycle.memory.model import EVERYBODY, Job, JobState
 
 if TYPE_CHECKING:
     from thoughtcycle.memory.memory import Memory
+    from thoughtcycle.nodes.garden.state import GardenOutput
 
 app = CommandGroup(help=TEXTS["help.jobs"], no_args_is_help=True)
 
@@ -89,3 +91,49 @@ def _print(jobs: list[Job], call: Call) -> None:
         error = f" · {reason(job.error, ui_language())}" if job.error else ""
         line = f"{job.id[:8]} {_kind(job)} · {state} · {job.due:%Y-%m-%d %H:%M:%S} · {job.attempts}{error}"
         call.print(job.model_dump(mode="json"), line)
+
+
+def garden(
+    call: Call, dry_run: Annotated[bool, Flag("--dry-run", help=TEXTS["option.dry_run"])] = False
+) -> None:
+    from thoughtcycle.nodes.base.context import Context
+
+    context = Context(user_id=call.owner)
+
+    async def run() -> "GardenOutput":
+        from thoughtcycle.graph.garden import compile_garden
+        from thoughtcycle.mind.model_settings import ModelSettings
+        from thoughtcycle.runtime.opening import open_services
+
+        async with open_services(call.settings, ModelSettings()) as (services, _):
+            done = await compile_garden(services).ainvoke({"dry_run": dry_run}, context=context)
+            return {"chores": done["chores"], "counts": done["counts"]}
+
+    done = asyncio.run(run())
+    if call.as_json:
+        print_json({"user": call.owner, "dry_run": dry_run, **done})
+    else:
+        _print_chores(done, dry_run)
+
+
+def _print_chores(done: "GardenOutput", dry_run: bool) -> None:
+    from thoughtcycle.prompts.loader import texts
+
+    words = texts(ui_language(), "garden")
+    counts = {task: count for task, count in done["counts"].items() if count}
+    if not counts:
+        typer.echo(words["nothing"])
+        return
+    rows = [
+        (
+            words[f"task.{one['task']}"],
+            one["id"][:8],
+            one_line(one["content"]),
+            words[f"why.{one['why']}"],
+            one_line(one["into"]) or "–",
+        )
+        for one in done["chores"]
+    ]
+    print_table(words["columns"], rows)
+    told = ", ".join(f"{words[f'task.{task}']} {count}" for task, count in counts.items())
+    typer.echo(words.fill("planned" if dry_run else "done", counts=told))

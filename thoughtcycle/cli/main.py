@@ -15,7 +15,6 @@ from thoughtcycle.cli import (
     attachments,
     channels,
     chats,
-    garden,
     jobs,
     memories,
     metrics,
@@ -43,7 +42,7 @@ app.add_typer(chats.app, name="chats")
 app.add_typer(chats.conversations, name="conversations")
 app.command("profile", help=TEXTS["help.profile"])(user.profile)
 app.add_typer(user.app, name="settings")
-app.command("garden", help=TEXTS["help.garden"])(garden.garden)
+app.command("garden", help=TEXTS["help.garden"])(jobs.garden)
 app.command("metrics", help=TEXTS["help.metrics"])(metrics.metrics)
 app.add_typer(admin.app)
 app.command("briefing", help=TEXTS["help.briefing"])(briefings.briefing)

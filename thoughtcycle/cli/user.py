@@ -27,10 +27,10 @@ def profile(call: Call) -> None:
         moods = [{"cycle": cycle} | mood.model_dump(mode="json") for cycle, mood in known.moods]
         print_json(plain | {"moods": moods})
         return
-    if not (known.entries or known.moods):
+    if known.entries or known.moods:
+        _print_profile(known)
+    else:
         typer.echo(TEXTS["profile.none"])
-        return
-    _print_profile(known)
 
 
 def _print_profile(known: "Profile") -> None:

@@ -68,11 +68,8 @@ def _same_slot(fact: Claim, known: Claim) -> bool:
 
 def same(fact: Statement, known: Statement, words: Lexicon) -> Broader | None:
     """Which of two is the broader one when they say the same; None when they do not."""
-    if (
-        (fact.negative, fact.spared) != (known.negative, known.spared)
-        or not fact.concepts
-        or not known.concepts
-    ):
+    polarities = {(one.negative, one.spared) for one in (fact, known)}
+    if len(polarities) > 1 or not fact.concepts or not known.concepts:
         return None
     if _disagree(fact, known) or _turned(fact, known, words):
         return None

@@ -4,8 +4,7 @@ from thoughtcycle.language.parse import phrases
 from thoughtcycle.language.parse.clauses import Clause, Message, Sentence, parse, strip_lead
 from thoughtcycle.language.parse.dates import amounts_in, annotate, begins_with_date, dates_in, undated
 from thoughtcycle.language.parse.ellipsis import resolve_ellipsis
-from thoughtcycle.language.parse.folding import LIMIT, Folded, fold, fold_word
-from thoughtcycle.language.parse.language_detection import detect_language
+from thoughtcycle.language.parse.folding import LIMIT, Folded, detect_language, fold, fold_word
 from thoughtcycle.language.parse.lexicons import Entry, Lexicon, Phrase, lexicon, stem, tokens
 from thoughtcycle.language.parse.names import names_in
 from thoughtcycle.language.parse.patterns import compiled, neutral_name, vocabulary

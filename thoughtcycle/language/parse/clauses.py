@@ -179,9 +179,8 @@ def _spans(folded: Folded, start: int, end: int, language: Language) -> list[tup
     cuts = [(a, b) for a, b in found if not folded.whole(a)]
     starts = [start, *(b for _, b in cuts)]
     ends = [*(a for a, _ in cuts), end]
-    return [(a, b) for a, b in zip(starts, ends, strict=True) if text[a:b].strip(_SEPARATORS)] or [
-        (start, end)
-    ]
+    spans = [(a, b) for a, b in zip(starts, ends, strict=True) if text[a:b].strip(_SEPARATORS)]
+    return spans or [(start, end)]
 
 
 def strip_lead(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int, str]:

@@ -119,12 +119,9 @@ def _weekday(match: re.Match[str], text: str, patterns: _Patterns) -> str | None
         return None
     if patterns.not_weekday.match(text, match.end()):
         return None
-    groups = match.groupdict()
-    if groups["past"]:
+    if match["past"]:
         return "past"
-    marked = (
-        groups.get("next") or groups.get("feira") or groups.get("after") or match.start() < match.start("day")
-    )
+    marked = _group(match, "next", "feira", "after") or match.start() < match.start("day")
     return "next" if marked or match["day"] in patterns.data["bare_weekday"] else None
 
 
@@ -154,17 +151,14 @@ def _calendar(match: re.Match[str], data: Mapping[str, Any], today: date) -> str
         return _next_day(day_number, today)
     if not 1 <= number <= 12:
         return ""
-    full = int(year) + (2000 if len(year) == 2 else 0) if year else _coming(number, day_number, today)
+    coming = today.year + ((number, day_number or 31) < (today.month, today.day))
+    full = int(year) + (2000 if len(year) == 2 else 0) if year else coming
     if not day_number:
         return f"{full:04}-{number:02}"
     try:
         return date(full, number, day_number).isoformat()
     except ValueError:
         return ""
-
-
-def _coming(month: int, day: int, today: date) -> int:
-    return today.year + ((month, day or 31) < (today.month, today.day))
 
 
 def _next_day(day: int, today: date) -> str:
@@ -205,7 +199,7 @@ def _readable(value: str, language: Language) -> str:
 def annotate(text: str, language: Language, now: datetime, *, past: bool = False) -> str:
     """`text` with each relative date followed by what it resolves to: "amanhã (2026-11-22)".
 
-    `past`: see `mentions`.
+    `past`: see `dates_in`.
     """
     folded = fold(text, language)
     parts: list[str] = []
@@ -252,9 +246,8 @@ def amounts_in(text: str | Folded, language: Language) -> tuple[Amount, ...]:
         scale = data["scales"].get(_group(match, "s", "s2", "s3") or "", 1)
         currency = data["currencies"].get(_group(match, "c", "c2") or "")
         words = folded.original(match.start(), match.end()).rstrip(".,")
-        found.append(
-            Amount(match.start(), match.end(), words, _value(number, data["decimal"]) * scale, currency)
-        )
+        value = _value(number, data["decimal"]) * scale
+        found.append(Amount(match.start(), match.end(), words, value, currency))
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""Folds text for matching – case, accents, misspellings – and keeps the way back to the words as typed."""
+"""Folds text for matching – case, accents, misspellings –, mapped to the source; detects its language."""
 
 import re
 import unicodedata
@@ -26,6 +26,10 @@ _APOSTROPHES = "'’‘`´"
 _AHEAD = 20
 """Characters behind a word that tell what its ending stands for."""
 _REPEATED = re.compile(r"([^\W\d_])\1{2,}")
+LANGUAGE_READ = 2_000
+"""Characters that decide the language of a text."""
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_PORTUGUESE_LETTERS = re.compile(r"[ãõçâêôáéíóúà]", re.IGNORECASE)
 _SILENT = ("So", "Cs", "Co", "Cn", "Cc", "Cf", "Sk", "Mn", "Me")
 
 
@@ -154,3 +158,18 @@ def fold(text: str, language: Language, limit: int = LIMIT) -> Folded:
             starts += [start + len(token)] * len(verb)
             ends += [end] * len(verb)
     return Folded(source, "".join(characters), starts, ends, atoms)
+
+
+@cache
+def _function_words(language: Language) -> frozenset[str]:
+    return frozenset(word_lists(language, "language/detect")["words"])
+
+
+def detect_language(text: str, default: Language) -> Language:
+    """The language of `text` by its function words; `default` when they do not decide."""
+    beginning = text[:LANGUAGE_READ]
+    score = 2 * len(_PORTUGUESE_LETTERS.findall(beginning)[:1])
+    for match in _WORD.finditer(beginning):
+        word = fold_word(match[0].replace("’", "'"))
+        score += (word in _function_words("pt")) - (word in _function_words("en"))
+    return default if score == 0 else "pt" if score > 0 else "en"

@@ -90,9 +90,8 @@ def _dates(folded: Folded, language: Language, now: datetime) -> Iterator[Quanti
     for mention in dates_in(folded, language, now):
         value = mention.value or _clock(mention, folded)
         if value and not _doubtful(mention, folded, language):
-            yield Quantity(
-                mention.start, mention.end, Preserved(said=mention.words, normalised=value), date=True
-            )
+            preserved = Preserved(said=mention.words, normalised=value)
+            yield Quantity(mention.start, mention.end, preserved, date=True)
 
 
 def _clock(mention: DateMention, folded: Folded) -> str:
@@ -114,9 +113,8 @@ def _doubtful(mention: DateMention, folded: Folded, language: Language) -> bool:
     word = folded.text[mention.start : mention.end]
     if word not in months["doubtful"]:
         return False
-    marked = re.search(
-        rf"\b(?:{months['before']}) $", folded.text[max(0, mention.start - 20) : mention.start]
-    )
+    before = folded.text[max(0, mention.start - 20) : mention.start]
+    marked = re.search(rf"\b(?:{months['before']}) $", before)
     typed = folded.original(mention.start, mention.end)
     return marked is None and (typed.isascii() if language == "pt" else not typed[:1].isupper())
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from thoughtcycle.language.parse.folding import Folded, fold, fold_word
-from thoughtcycle.language.parse.language_detection import detect_language
+from thoughtcycle.language.parse.folding import Folded, detect_language, fold, fold_word
 from thoughtcycle.language.parse.patterns import compiled, neutral_name, vocabulary
 from thoughtcycle.language.parse.phrases import singular, slug, trim, without_article
 from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
@@ -194,9 +193,8 @@ def equivalent_keys(key: str) -> tuple[str, ...]:
 
 def answering_keys(key: str) -> tuple[str, ...]:
     """The keys that answer a question about `key`: a daughter may have been told as one of the children."""
-    collective = (
-        f"family:{group[-1]}" for group in _CLOSE_KIN if key in (f"family:{each}" for each in group)
-    )
+    name = key.removeprefix("family:") if key.startswith("family:") else ""
+    collective = (f"family:{group[-1]}" for group in _CLOSE_KIN if name in group)
     return tuple(dict.fromkeys((*equivalent_keys(key), *collective)))
 
 
