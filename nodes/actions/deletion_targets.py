@@ -10,19 +10,19 @@ from thoughtcycle.nodes.actions.view_queries import (
     found_by_search,
     has_key,
     has_words,
-    heard,
+    meaning_of,
     subject_of,
 )
 
 
-def meant(view: View) -> list[Recalled]:
+def deletions(view: View) -> list[Recalled]:
     """The found memories to forget, without doubtful ones: nothing is erased by accident."""
     return _unique(memory for _, memories in _sure(view) for memory in memories)
 
 
-def doubtful(view: View) -> list[Recalled]:
+def ambiguous_deletions(view: View) -> list[Recalled]:
     """The found memories of which only one is meant, and the message does not say which."""
-    return _unique(memory for target in heard(view).targets for memory in _doubt(target, view))
+    return _unique(memory for target in meaning_of(view).targets for memory in _doubt(target, view))
 
 
 def forgotten_topics(view: View, ids: Iterable[str]) -> list[str]:
@@ -34,7 +34,7 @@ def forgotten_topics(view: View, ids: Iterable[str]) -> list[str]:
 
 def _sure(view: View) -> list[tuple[Target, list[Recalled]]]:
     found = found_by_search(view)
-    targets = [target for target in heard(view).targets if not _doubt(target, view)]
+    targets = [target for target in meaning_of(view).targets if not _doubt(target, view)]
     return [(target, _fitting(target, found)) for target in targets]
 
 

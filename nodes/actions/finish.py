@@ -6,28 +6,35 @@ from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import LIMIT
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.view_queries import brief_list, did, found_now, heard, wonders, written
+from thoughtcycle.nodes.actions.view_queries import (
+    asks_beyond_rules,
+    brief_list,
+    found_answers,
+    has_run,
+    meaning_of,
+    written,
+)
 from thoughtcycle.nodes.attachments import ACTION as ATTACH
 from thoughtcycle.nodes.base.turn import Turn
 
 
 def answer_by_rules(view: View) -> str:
     """A social phrase, the answer or what was done, and what the rules cannot do."""
-    told, action = heard(view), Finish()
+    meaning, action = meaning_of(view), Finish()
     idle = all(step["action"] == action.name for step in view.steps)
     parts: list[str] = []
-    if told.social and not told.facts and idle:
-        parts.append(action.say(view.language, f"rules.{told.social}", persona=view.persona))
+    if meaning.social and not meaning.facts and idle:
+        parts.append(action.say(view.language, f"rules.{meaning.social}", persona=view.persona))
     parts += _results(view, action)
     if len(view.message) > LIMIT:
         parts.append(action.say(view.language, "rules.long", count=LIMIT))
-    elif any(fact.shortened for fact in told.facts):
+    elif any(fact.shortened for fact in meaning.facts):
         parts.append(action.say(view.language, "rules.shortened"))
-    if view.withheld and (told.facts or told.retractions):
+    if view.withheld and (meaning.facts or meaning.retractions):
         parts.append(action.say(view.language, "rules.paused"))
-    elif told.facts and not any(did(view, name) for name in ("MemorySave", "MemoryUpdate", ATTACH)):
+    elif meaning.facts and not any(has_run(view, name) for name in ("MemorySave", "MemoryUpdate", ATTACH)):
         parts.append(action.say(view.language, "rules.unkept"))
-    elif told.beyond and not parts:
+    elif meaning.beyond and not parts:
         parts.append(action.say(view.language, "rules.beyond"))
     return " ".join(parts) or action.say(
         view.language, "rules.unsaid" if asks_not_to_keep(view.message) else "rules.heard"
@@ -36,19 +43,19 @@ def answer_by_rules(view: View) -> str:
 
 def _results(view: View, action: "Finish") -> list[str]:
     """One sentence about the most important thing that was done."""
-    if did(view, "MemoryDelete"):
+    if has_run(view, "MemoryDelete"):
         return [action.say(view.language, "rules.deleted")]
-    if did(view, "MemoryUpdate"):
+    if has_run(view, "MemoryUpdate"):
         return [action.say(view.language, "rules.updated")]
-    if did(view, "MemorySave"):
+    if has_run(view, "MemorySave"):
         if view.shown:  # the save has explained itself
             return [action.say(view.language, "rules.saved")]
         return [action.say(view.language, "rules.kept", memories=brief_list(written(view)))]
-    if not did(view, "MemorySearch"):
+    if not has_run(view, "MemorySearch"):
         return []
-    found = found_now(view)
+    found = found_answers(view)
     if not found:
-        return [] if wonders(view) else [action.say(view.language, "rules.nothing")]
+        return [] if asks_beyond_rules(view) else [action.say(view.language, "rules.nothing")]
     return [action.say(view.language, "rules.answer", memories=brief_list(found))]
 
 

@@ -9,8 +9,8 @@ from thoughtcycle.errors import NotAllowed
 from thoughtcycle.language.intents import is_final
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome, Status
-from thoughtcycle.nodes.actions.deletion_targets import forgotten_topics, meant
-from thoughtcycle.nodes.actions.view_queries import LAST, did, heard
+from thoughtcycle.nodes.actions.deletion_targets import deletions, forgotten_topics
+from thoughtcycle.nodes.actions.view_queries import LAST, has_run, meaning_of
 from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.nodes.recall import rebrief
 
@@ -33,8 +33,8 @@ Chosen = list[MemoryId] | ForGood
 
 def chosen_by_rules(view: View) -> Chosen:
     """The memories found in this cycle that the user asked to forget; for good where the user said so."""
-    ids = [memory["id"] for memory in meant(view)]
-    return ForGood(ids=ids) if heard(view).final else ids
+    ids = [memory["id"] for memory in deletions(view)]
+    return ForGood(ids=ids) if meaning_of(view).final else ids
 
 
 def ids_of(given: Any) -> list[str]:
@@ -56,7 +56,7 @@ def tell_by_rules(view: View) -> str:
         return action.say(view.language, "rules.final" if topic else "rules.final_all", topic=topic)
     if named:
         return action.say(view.language, "rules.deleted", topic=", ".join(named))
-    if LAST in heard(view).forget:
+    if LAST in meaning_of(view).forget:
         return action.say(view.language, "rules.last")
     return action.say(view.language, "rules.everything", count=len(ids_of(step["input"])))
 
@@ -78,7 +78,7 @@ class MemoryDelete(Action[Chosen]):
     )
 
     def urgency(self, view: View) -> float:
-        return 0.8 if heard(view).forget and not did(view, self.name) and meant(view) else 0.0
+        return 0.8 if meaning_of(view).forget and not has_run(view, self.name) and deletions(view) else 0.0
 
     def input_key(self, given: Chosen) -> Any:
         ids = sorted(set(ids_of(given)))

@@ -13,8 +13,8 @@ from thoughtcycle.memory.model import Kind, MemoryDraft, Recalled, Source, as_te
 from thoughtcycle.memory.text import terms, writes_mask_over
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.update_targets import relative_meant, takes_the_place, undecided
-from thoughtcycle.nodes.actions.view_queries import brief_list, did, has_key, heard
+from thoughtcycle.nodes.actions.update_targets import ambiguous_moves, relative_meant, takes_the_place
+from thoughtcycle.nodes.actions.view_queries import brief_list, has_key, has_run, meaning_of
 from thoughtcycle.nodes.attachments import ACTION as ATTACH
 from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.prompts.loader import Language
@@ -82,12 +82,12 @@ def items_by_rules(view: View) -> list[SaveItem]:
 
 def unsaved(view: View) -> list[Fact]:
     """The facts of the message without those that an update of this cycle has written."""
-    if undecided(view):
+    if ambiguous_moves(view):
         return []
     updated = {id for step in view.steps if step["action"] == "MemoryUpdate" for id in step.get("found", ())}
     known = [memory for memory in view.recalled if memory["id"] in updated]
-    facts = [fact for fact in heard(view).facts if fact.key not in {memory["key"] for memory in known}]
-    if did(view, ATTACH):  # "keep this contract" names the file that came with it
+    facts = [fact for fact in meaning_of(view).facts if fact.key not in {memory["key"] for memory in known}]
+    if has_run(view, ATTACH):  # "keep this contract" names the file that came with it
         facts = [fact for fact in facts if not fact.key.startswith("note:") or len(terms(fact.content)) > 1]
     facts = [fact for fact in facts if relative_meant(fact, view.recalled) not in known]
     return [fact for fact in facts if not (fact.replaces and any(_took(memory, fact) for memory in known))]
@@ -123,7 +123,7 @@ class MemorySave(Action[list[SaveItem]]):
     )
 
     def urgency(self, view: View) -> float:
-        return 0.7 if not did(view, self.name) and unsaved(view) else 0.0
+        return 0.7 if not has_run(view, self.name) and unsaved(view) else 0.0
 
     def input_key(self, given: list[SaveItem]) -> Any:
         return sorted(f"{item.type}:{as_text(item.content).casefold()}" for item in given)

@@ -14,17 +14,17 @@ from thoughtcycle.memory.model import MemoryHit, MemoryRecord
 from thoughtcycle.memory.search import as_found
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.deletion_targets import doubtful, meant
+from thoughtcycle.nodes.actions.deletion_targets import ambiguous_deletions, deletions
 from thoughtcycle.nodes.actions.view_queries import (
     ALL_OR_LAST,
     EVERYTHING,
     LAST,
-    did,
-    found_now,
-    heard,
+    asks_beyond_rules,
+    found_answers,
+    has_run,
+    meaning_of,
+    needs_search,
     under,
-    wants_known,
-    wonders,
 )
 from thoughtcycle.nodes.base.run import WORDS_ONLY
 from thoughtcycle.nodes.base.turn import Turn
@@ -38,23 +38,23 @@ SearchContext = Annotated[str, StringConstraints(strip_whitespace=True, min_leng
 
 def contexts_by_rules(view: View) -> list[str]:
     """The search contexts: topics that the message asks for, wants forgotten, or corrects."""
-    told = heard(view)
-    wanted = [*told.asked, *told.forget, *(target.words for target in told.targets if target.words)]
-    if not wanted and wonders(view):
+    meaning = meaning_of(view)
+    wanted = [*meaning.asked, *meaning.forget, *(target.words for target in meaning.targets if target.words)]
+    if not wanted and asks_beyond_rules(view):
         wanted = list(message_contexts(view.message, view.language))
     if not wanted:
-        wanted = [fact.replaces for fact in told.facts if fact.replaces]
-        wanted += [binding for fact in told.facts for binding in fact.bindings[:2]]
-        wanted += [retraction.words for retraction in told.retractions]
+        wanted = [fact.replaces for fact in meaning.facts if fact.replaces]
+        wanted += [binding for fact in meaning.facts for binding in fact.bindings[:2]]
+        wanted += [retraction.words for retraction in meaning.retractions]
     return list(dict.fromkeys(wanted))
 
 
 def tell_by_rules(view: View) -> str:
     """One line with the number of memories found."""
-    told, action = heard(view), MemorySearch()
-    if not told.asked and not told.forget and not wonders(view):
+    meaning, action = meaning_of(view), MemorySearch()
+    if not meaning.asked and not meaning.forget and not asks_beyond_rules(view):
         return action.say(view.language, "rules.checked")
-    fitting = [*meant(view), *doubtful(view)] if told.forget else found_now(view)
+    fitting = [*deletions(view), *ambiguous_deletions(view)] if meaning.forget else found_answers(view)
     shown, count = len(view.steps[-1].get("found", ())), len(fitting)
     if count == 0:
         return action.say(view.language, "rules.near" if shown else "rules.nothing")
@@ -79,9 +79,10 @@ class MemorySearch(Action[list[str]]):
     )
 
     def urgency(self, view: View) -> float:
-        if did(view, self.name):
+        if has_run(view, self.name):
             return 0.0
-        return 0.9 if wants_known(heard(view)) or (wonders(view) and contexts_by_rules(view)) else 0.0
+        called_for = needs_search(meaning_of(view)) or (asks_beyond_rules(view) and contexts_by_rules(view))
+        return 0.9 if called_for else 0.0
 
     def input_key(self, given: list[str]) -> list[str]:
         return sorted({context.casefold() for context in given})
@@ -132,11 +133,11 @@ async def _of_topic(found: Sequence[MemoryRecord], turn: Turn) -> list[MemoryHit
 
     "My hobbies" and "Loves hiking" share no word, but the key of the memory names the topic.
     """
-    told = understand(turn.message, language=turn.language, now=turn.now())
-    if not told.asked_whole or any(under(record.key, told.asked_keys) for record in found):
+    meaning = understand(turn.message, language=turn.language, now=turn.now())
+    if not meaning.asked_whole or any(under(record.key, meaning.asked_keys) for record in found):
         return []
     newest = await turn.memory.list(turn.user, limit=_NEWEST)
-    fitting = [record for record in newest if under(record.key, told.asked_whole)]
+    fitting = [record for record in newest if under(record.key, meaning.asked_whole)]
     return _as_hits(fitting[: turn.services.limits.search_hits])
 
 

@@ -11,7 +11,7 @@ from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome, Status
 from thoughtcycle.nodes.actions.memory_save import Binding, Content, said, usable
 from thoughtcycle.nodes.actions.update_targets import changes
-from thoughtcycle.nodes.actions.view_queries import brief_list, did, has_key, heard
+from thoughtcycle.nodes.actions.view_queries import brief_list, has_key, has_run, meaning_of
 from thoughtcycle.nodes.base.turn import Turn
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class KnownUpdate(UpdateItem):
 
 def items_by_rules(view: View) -> list[UpdateItem]:
     """The recalled memories whose slot the message fills again, or takes back."""
-    told = heard(view)
+    meaning = meaning_of(view)
     items = [
         KnownUpdate(
             id=change.memory["id"],
@@ -47,9 +47,9 @@ def items_by_rules(view: View) -> list[UpdateItem]:
         )
         for change in changes(view)
     ]
-    new = {fact.key for fact in told.facts}
+    new = {fact.key for fact in meaning.facts}
     for memory in view.recalled:
-        denied = [each for each in told.retractions if _denies(each.key, memory)]
+        denied = [each for each in meaning.retractions if _denies(each.key, memory)]
         if denied and memory["key"] not in new:
             content = MemoryUpdate().say(view.language, "rules.no_longer", memory=memory["content"])
             items.append(KnownUpdate(id=memory["id"], content=content, words=denied[0].words))
@@ -89,9 +89,9 @@ class MemoryUpdate(Action[list[UpdateItem]]):
     )
 
     def urgency(self, view: View) -> float:
-        told = heard(view)
-        changes = told.correction or bool(told.retractions)
-        return 0.8 if changes and not did(view, self.name) and items_by_rules(view) else 0.0
+        meaning = meaning_of(view)
+        changes = meaning.correction or bool(meaning.retractions)
+        return 0.8 if changes and not has_run(view, self.name) and items_by_rules(view) else 0.0
 
     def input_key(self, given: list[UpdateItem]) -> Any:
         return sorted([item.id, as_text(item.content)] for item in given)

@@ -4,9 +4,9 @@ from typing import ClassVar
 
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
-from thoughtcycle.nodes.actions.deletion_targets import doubtful, meant
-from thoughtcycle.nodes.actions.update_targets import undecided
-from thoughtcycle.nodes.actions.view_queries import brief_list, did, found_now, heard, topics
+from thoughtcycle.nodes.actions.deletion_targets import ambiguous_deletions, deletions
+from thoughtcycle.nodes.actions.update_targets import ambiguous_moves
+from thoughtcycle.nodes.actions.view_queries import brief_list, found_answers, has_run, meaning_of, topics
 from thoughtcycle.nodes.base.turn import Turn
 
 _LAST_RESORT = 0.05
@@ -16,13 +16,13 @@ _LAST_RESORT = 0.05
 def question_by_rules(view: View) -> str:
     """A question about a topic without memories, or about which of several is meant."""
     action = AskQuestion()
-    told = heard(view)
-    if unclear := undecided(view):
+    meaning = meaning_of(view)
+    if unclear := ambiguous_moves(view):
         return action.say(view.language, "rules.which_changed", memories=brief_list(unclear))
-    if unclear := doubtful(view):
+    if unclear := ambiguous_deletions(view):
         return action.say(view.language, "rules.which", memories=brief_list(unclear))
     named = topics(view)
-    section = "rules.forget" if told.forget else "rules.ask" if named else "rules.open"
+    section = "rules.forget" if meaning.forget else "rules.ask" if named else "rules.open"
     return action.say(view.language, section, topics=named)
 
 
@@ -37,15 +37,15 @@ class AskQuestion(Action[None]):
     )
 
     def urgency(self, view: View) -> float:
-        told = heard(view)
-        if not did(view, "MemorySearch"):
+        meaning = meaning_of(view)
+        if not has_run(view, "MemorySearch"):
             return _LAST_RESORT
-        if undecided(view):
+        if ambiguous_moves(view):
             return 0.5
-        if told.forget:
-            unserved = not meant(view) and not did(view, "MemoryDelete") and not told.facts
-            return 0.5 if doubtful(view) or unserved else _LAST_RESORT
-        return 0.5 if told.asked and not found_now(view) and not told.facts else _LAST_RESORT
+        if meaning.forget:
+            unserved = not deletions(view) and not has_run(view, "MemoryDelete") and not meaning.facts
+            return 0.5 if ambiguous_deletions(view) or unserved else _LAST_RESORT
+        return 0.5 if meaning.asked and not found_answers(view) and not meaning.facts else _LAST_RESORT
 
     async def act(self, given: None, turn: Turn) -> Outcome:
         return Outcome(self.say(turn.language, "outcome"))

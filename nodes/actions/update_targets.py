@@ -8,7 +8,7 @@ from thoughtcycle.language.facts import Fact
 from thoughtcycle.language.parse import dates_in, undated
 from thoughtcycle.memory.model import Recalled
 from thoughtcycle.mind.base import View
-from thoughtcycle.nodes.actions.view_queries import has_key, has_words, heard, subject_of
+from thoughtcycle.nodes.actions.view_queries import has_key, has_words, meaning_of, subject_of
 
 _YEARS = ("age", "birthday")
 """Ends of the keys of ages: "is six", "turns six in March"."""
@@ -25,26 +25,26 @@ class Change:
 
 def changes(view: View) -> list[Change]:
     """The memories whose slot the message fills again, whose person it renames, or whose date it moves."""
-    told = heard(view)
+    meaning = meaning_of(view)
     known = {memory["key"]: memory for memory in view.recalled if memory["key"]}
     found: list[Change] = []
-    for fact in told.facts:
+    for fact in meaning.facts:
         if fact.key in known:
             memory = known[fact.key]
             change = Change(memory, _moved(memory, fact, view) if _moves(fact) else fact)
             if memory["content"] != change.fact.content:
                 found.append(change)
-        elif told.correction and (relative := relative_meant(fact, view.recalled)) is not None:
+        elif meaning.correction and (relative := relative_meant(fact, view.recalled)) is not None:
             found.append(Change(relative, _named(fact, relative)))
-        elif told.correction and fact.replaces:
+        elif meaning.correction and fact.replaces:
             found += _replaced(fact, view)
     return found
 
 
-def undecided(view: View) -> list[Recalled]:
+def ambiguous_moves(view: View) -> list[Recalled]:
     """The appointments of which the message moves only one without saying which."""
-    told, known = heard(view), {memory["key"] for memory in view.recalled}
-    moved = [fact for fact in told.facts if told.correction and _moves(fact) and fact.key not in known]
+    meaning, known = meaning_of(view), {memory["key"] for memory in view.recalled}
+    moved = [fact for fact in meaning.facts if meaning.correction and _moves(fact) and fact.key not in known]
     several = [found for fact in moved if len(found := _candidates(fact, view.recalled)) > 1]
     return [memory for found in several for memory in found]
 
@@ -101,7 +101,7 @@ def _replaced(fact: Fact, view: View) -> list[Change]:
 
 def _moved(memory: Recalled, fact: Fact, view: View) -> Fact:
     """The fact of an appointment with its new date; a new time alone leaves the day."""
-    language = heard(view).language
+    language = meaning_of(view).language
     date = fact.content.partition(": ")[2]
     times_only = not any(mention.value for mention in dates_in(date, language, view.now))
     kept = undated(memory["content"], language, view.now, times_only=times_only)

@@ -15,19 +15,19 @@ EVERYTHING, LAST = "*", "@last"
 ALL_OR_LAST = (EVERYTHING, LAST)
 
 
-def heard(view: View) -> Understanding:
+def meaning_of(view: View) -> Understanding:
     """The user's message as the rules understand it; also "the first one" as an answer to their question."""
-    told = understand(view.message, language=view.language, now=view.now)
-    options = () if told.facts or told.asked or told.forget else offered(view)
+    meaning = understand(view.message, language=view.language, now=view.now)
+    options = () if meaning.facts or meaning.asked or meaning.forget else offered_choices(view)
     place = parse_choice(view.message, len(options), view.language) if options else None
     if place is None:
-        return told
+        return meaning
     named = view.message.strip(" .,!?;:")
     target = Target(named, words=options[place], one=True)
-    return replace(told, forget=(named,), targets=(target,), social=None, beyond=False)
+    return replace(meaning, forget=(named,), targets=(target,), social=None, beyond=False)
 
 
-def offered(view: View) -> tuple[str, ...]:
+def offered_choices(view: View) -> tuple[str, ...]:
     """The memories between which the last reply asked the user to choose, as it named them."""
     last = next((each for each in reversed(view.history) if each["chat_history"]), None)
     if last is None or last["role"] != "assistant":
@@ -40,15 +40,15 @@ def offered(view: View) -> tuple[str, ...]:
     return ()
 
 
-def wants_known(told: Understanding) -> bool:
+def needs_search(meaning: Understanding) -> bool:
     """Whether memory has to be searched before anything else can be done."""
-    return bool(told.asked or told.forget or told.correction or told.retractions)
+    return bool(meaning.asked or meaning.forget or meaning.correction or meaning.retractions)
 
 
-def wonders(view: View) -> bool:
+def asks_beyond_rules(view: View) -> bool:
     """Whether the message is a question that the rules do not understand; memory may hold the answer."""
-    told = heard(view)
-    return told.beyond and "?" in view.message and not told.social
+    meaning = meaning_of(view)
+    return meaning.beyond and "?" in view.message and not meaning.social
 
 
 def has_key(memory: Recalled, keys: Iterable[str]) -> bool:
@@ -79,17 +79,17 @@ def found_by_search(view: View) -> list[Recalled]:
     return _found_in(view, "MemorySearch")
 
 
-def found_now(view: View) -> list[Recalled]:
+def found_answers(view: View) -> list[Recalled]:
     """The memories that this cycle's searches found and that answer what was asked.
 
     Where the topic is known by its keys, a memory with another key is no answer.
     """
-    found, told = found_by_search(view), heard(view)
-    if EVERYTHING in told.asked:
+    found, meaning = found_by_search(view), meaning_of(view)
+    if EVERYTHING in meaning.asked:
         return found
-    keys = told.asked_keys
+    keys = meaning.asked_keys
     fitting = [memory for memory in found if not keys or memory["key"] is None or has_key(memory, keys)]
-    return answering_memories(view.message, fitting, told.language, keys)
+    return answering_memories(view.message, fitting, meaning.language, keys)
 
 
 def written(view: View) -> list[Recalled]:
@@ -102,15 +102,15 @@ def _found_in(view: View, *actions: str) -> list[Recalled]:
     return [memory for memory in view.recalled if memory["id"] in ids]
 
 
-def did(view: View, action: str) -> bool:
+def has_run(view: View, action: str) -> bool:
     """Whether that action has already run in this cycle."""
     return any(step["action"] == action for step in view.steps)
 
 
 def topics(view: View) -> str:
     """The topics that the user asked about, as a phrase."""
-    told = heard(view)
-    wanted = [topic for topic in (*told.asked, *told.forget) if topic not in ALL_OR_LAST]
+    meaning = meaning_of(view)
+    wanted = [topic for topic in (*meaning.asked, *meaning.forget) if topic not in ALL_OR_LAST]
     return ", ".join(dict.fromkeys(wanted))
 
 
