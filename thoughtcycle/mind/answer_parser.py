@@ -19,10 +19,10 @@ class UnusableAnswer(Exception):
 
 
 class ThoughtFilter:
-    """Takes `<think>…</think>` out of a text that arrives in pieces.
+    """Removes `<think>…</think>` from a text that arrives in pieces.
 
-    A block that opens the text and never closes is a thought to its end; one that is opened later
-    and never closes was text that talks about the tag, and is given back by `finish`.
+    A block at the start that never closes is a thought to its end; a later one that never closes is text
+    about the tag, which `finish` returns.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class ThoughtFilter:
         self._said = False
 
     def feed(self, piece: str) -> str:
-        """The part of all pieces so far that may be shown now and was not yet."""
+        """The text that can be shown now and was not shown before."""
         self._held += piece
         shown = ""
         while step := self._advance():
@@ -39,7 +39,7 @@ class ThoughtFilter:
         return self._showing(shown)
 
     def finish(self) -> str:
-        """The text that was held back and turned out to be no thought."""
+        """The rest of the text that is no thought."""
         rest = self._held
         if self._thinking:
             rest = OPEN + rest if self._said else ""
@@ -57,24 +57,20 @@ class ThoughtFilter:
             return (shown,)
         if self._thinking or not self._held:
             return None
-        keep = _beginning_of(tag, self._held)
-        free, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
+        lengths = range(min(len(tag) - 1, len(self._held)), -1, -1)
+        end = len(self._held) - next(n for n in lengths if self._held.endswith(tag[:n]))
+        free, self._held = self._held[:end], self._held[end:]
         return (self._showing(free),) if free else None
 
     def _showing(self, text: str) -> str:
-        """`text` without the blank space that a thought leaves at the start."""
+        """`text` without blanks at the start of the answer."""
         shown = text if self._said else text.lstrip()
         self._said = self._said or bool(shown)
         return shown
 
 
-def _beginning_of(tag: str, text: str) -> int:
-    """How many characters at the end of `text` may be the beginning of `tag`."""
-    return next((n for n in range(min(len(tag) - 1, len(text)), 0, -1) if text.endswith(tag[:n])), 0)
-
-
 def without_thoughts(text: str) -> str:
-    """`text` without what the model thought before answering, stripped.
+    """`text` without the thoughts before the answer, stripped.
 
     Some servers keep the opening tag in their template: then only the closing one arrives.
     """
@@ -85,7 +81,7 @@ def without_thoughts(text: str) -> str:
 
 
 def _after_thoughts(text: str) -> str:
-    """`text` without the thoughts that open it; inside of data the tag is data."""
+    """`text` without the thoughts at its start; a tag inside the data belongs to the data."""
     text = text.strip()
     if CLOSE in text and not text.startswith(("[", "{", OPEN)) and OPEN not in text.partition(CLOSE)[0]:
         text = text.partition(CLOSE)[2].strip()
@@ -94,18 +90,14 @@ def _after_thoughts(text: str) -> str:
     return text
 
 
-def unfenced(text: str) -> str:
-    """`text` without a code fence around the whole of it."""
-    fenced = _FENCED.match(text)
-    return fenced[1].strip() if fenced else text
-
-
 def parse(answer: str, schema: Any) -> Any:
     """Parses `answer` and validates it by `schema`; for `str` the stripped text.
 
     Raises UnusableAnswer; never returns half of an answer.
     """
-    text = unfenced(without_thoughts(answer) if schema is str else _after_thoughts(answer))
+    text = without_thoughts(answer) if schema is str else _after_thoughts(answer)
+    if fenced := _FENCED.match(text):
+        text = fenced[1].strip()
     if not text:
         raise UnusableAnswer("the answer is empty")
     if schema is str:
@@ -117,7 +109,7 @@ def parse(answer: str, schema: Any) -> Any:
 
 
 def _json(text: str) -> Any:
-    """The one JSON value of `text`; words around it are passed over, a second value is not."""
+    """The one JSON value of `text`, with any words around it; refuses a second value."""
     start = _START.search(text)
     try:
         if start is None:

@@ -1,4 +1,4 @@
-"""The interface that answers questions, by a model or by rules, and the questions it is asked."""
+"""The interface of minds, which answer questions by a model or by rules, and the questions."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -24,7 +24,7 @@ class ActionCard:
     name: str
     when: str
     urgency: "Callable[[View], float]" = lambda view: 0.0
-    """How strongly the rules call for it now, in [0, 1]; only a rule-based mind looks at it."""
+    """How strongly the rules call for it now, in [0, 1]; read by the rule-based mind only."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class View:
-    """All that a mind may see when it is asked: data about the moment, never instructions."""
+    """All that a mind sees of a turn: data, never instructions."""
 
     message: str
     now: datetime
@@ -62,12 +62,12 @@ class View:
     withheld: bool = False
     """Memory is paused, and the message does not ask to keep anything."""
     usage: list[Usage] = field(default_factory=list, compare=False)
-    """Every model call adds what it cost here."""
+    """Every model call adds its tokens here."""
 
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """Something to ask of a mind: a prompt for a model, the schema of its answer, the rule instead of it."""
+    """A question to a mind: prompt and answer schema for a model, and the rule that does without one."""
 
     name: str
     """`<file>#<section>` below `prompts/<language>/`, e.g. `actions/memory_search#ask`."""
@@ -75,7 +75,7 @@ class Question(Generic[T]):
     schema: type[T] | Any
     """Type of the answer: `str`, or anything that a pydantic TypeAdapter validates."""
     by_rules: Callable[[View], T | None]
-    """The answer without a model; None when it is beyond rules."""
+    """The answer without a model; None when the rules have none."""
     values: Callable[[View], Mapping[str, object]] = lambda view: {}
     """Fills the placeholders of the prompt that are not those of every prompt."""
     package: str = "thoughtcycle.prompts"
@@ -87,11 +87,12 @@ class Mind(ABC):
     """Answers questions. Implementations: `LLMMind` over model roles, `RuleMind` over word lists."""
 
     by_rules: ClassVar[bool] = False
-    """Whether no model is asked: what only a prompt shows need not be looked for then."""
+    """Whether no model is asked: data for prompts alone need not be read then."""
 
     async def warm(self) -> None:
         """Prepares the mind before the first message: half a second to compile the rules."""
-        await asyncio.to_thread(_compile_rules)
+        for language in LANGUAGES:
+            await asyncio.to_thread(rule_batches, language)
 
     @abstractmethod
     async def ask(self, question: Question[T], view: View) -> T:
@@ -113,13 +114,7 @@ class Mind(ABC):
         """A text for the user, streamed on the way through LangChain's callbacks.
 
         The message carries the envelope (TC-1) in `additional_kwargs`; the run's metadata carries it too.
-        `on_text` is called with every piece just before it leaves, so that a caller that is cancelled
-        still knows what was said.
-        A failure after the first token gives what there is, marked `additional_kwargs["cut"] = True`;
-        a failure before it raises ModelFailed.
+        `on_text` is called with every piece just before it is streamed, so that a cancelled caller knows the
+        text so far. A failure after the first token returns the text so far, marked
+        `additional_kwargs["cut"] = True`; a failure before it raises ModelFailed.
         """
-
-
-def _compile_rules() -> None:
-    for language in LANGUAGES:
-        rule_batches(language)

@@ -1,4 +1,4 @@
-"""Builds LangChain's clients of OpenAI-compatible servers; the import of them is left to first use."""
+"""Builds LangChain's clients of OpenAI-compatible servers, which are imported on first use."""
 
 from threading import Lock
 from typing import Any
@@ -67,7 +67,7 @@ class Clients:
 
 
 def _key(endpoint: Endpoint) -> SecretStr:
-    """The key; a server of one's own often asks for none, but the client insists on one."""
+    """The key; the client insists on one, also for a server that needs none."""
     if endpoint.api_key is None and endpoint.base_url is None:
         raise ModelFailed("model_key", **endpoint.named)
     return endpoint.api_key or SecretStr("none")

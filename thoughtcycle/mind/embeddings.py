@@ -17,9 +17,9 @@ __all__ = ["LexicalEmbeddings", "NamedEmbeddings", "build_embeddings"]
 
 
 class NamedEmbeddings(Embeddings):
-    """Any LangChain embeddings under a name, with a total time-out, retries and failures told by cause.
+    """Any LangChain embeddings under a name, with a total time-out, retries and ModelFailed by cause.
 
-    The name stands on every vector row: vectors of different names are never compared.
+    Every vector is stored with the name: vectors of different names are never compared.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class NamedEmbeddings(Embeddings):
 
     @classmethod
     def of(cls, embeddings: Embeddings, name: str | None = None) -> "NamedEmbeddings":
-        """`embeddings` as they are, named after their model unless a name is given."""
+        """`embeddings` under `name`, by default that of their model."""
         found = getattr(embeddings, "model", None) or getattr(embeddings, "model_name", None)
         return cls(name or str(found or type(embeddings).__name__), lambda: embeddings)
 

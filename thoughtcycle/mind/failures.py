@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Set
+from collections.abc import Awaitable, Callable, Set
 from functools import partial
 from types import TracebackType
 from typing import TypeVar
@@ -17,7 +17,7 @@ T = TypeVar("T")
 PAUSE = 0.2
 """Seconds before a retry when the server named none."""
 LONGEST_WAIT = 5.0
-"""Seconds of `Retry-After` that are waited for; told to wait longer, the call fails at once."""
+"""Longest `Retry-After`, in seconds, that is waited for; the call fails at once for a longer one."""
 
 Failure = Callable[..., ModelFailed]
 """Makes the error of a failure, given the values of its text."""
@@ -45,7 +45,8 @@ def to_model_failed(error: Exception, endpoint: Endpoint) -> ModelFailed:
     """
     if isinstance(error, ModelFailed):
         return error
-    status = _status(error)
+    status = getattr(error, "status_code", None)
+    status = status if isinstance(status, int) else None
     kind = _kind(error, status)
     failure = kind(
         **endpoint.named,
@@ -70,10 +71,9 @@ class translating_errors:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not isinstance(error, Exception):
-            return
-        failure = to_model_failed(error, self._endpoint)
-        raise failure from failure.__cause__  # the server's words stay out of tracebacks
+        if isinstance(error, Exception):
+            failure = to_model_failed(error, self._endpoint)
+            raise failure from failure.__cause__  # the server's words stay out of tracebacks
 
 
 async def call_with_retries(endpoint: Endpoint, call: Callable[[], Awaitable[T]]) -> T:
@@ -109,7 +109,7 @@ def _kind(error: Exception, status: int | None) -> Failure:
     if isinstance(error, TimeoutError | ModelTimeoutError) or _is_a(error, _TIMEOUTS) or status == 408:
         return ModelTimeout
     if status is not None:
-        return _kind_of_status(status)
+        return _STATUS.get(status) or (_DOWN if status >= 500 else partial(ModelFailed, "model_request"))
     if isinstance(error, ModelConnectionError | OSError) or _is_a(error, _CONNECTIONS):
         return partial(ModelTransient, "model_unreachable" if _never_connected(error) else "model_cut")
     if isinstance(error, ValueError):
@@ -117,15 +117,6 @@ def _kind(error: Exception, status: int | None) -> Failure:
     if _is_a(error, {"APIError"}):
         return _DOWN  # an error event inside the stream
     return _UNKNOWN
-
-
-def _kind_of_status(status: int) -> Failure:
-    return _STATUS.get(status) or (_DOWN if status >= 500 else partial(ModelFailed, "model_request"))
-
-
-def _status(error: Exception) -> int | None:
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
 
 
 def _retry_after(error: Exception) -> float | None:
@@ -137,18 +128,13 @@ def _retry_after(error: Exception) -> float | None:
 
 
 def _never_connected(error: BaseException) -> bool:
-    return any(
-        isinstance(cause, ConnectionRefusedError | socket.gaierror) or _is_a(cause, _NEVER_CONNECTED)
-        for cause in _causes(error)
-    )
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ConnectionRefusedError | socket.gaierror) or _is_a(cause, _NEVER_CONNECTED):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def _is_a(error: BaseException, names: Set[str]) -> bool:
     return any(base.__name__ in names for base in type(error).__mro__)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or cause.__context__

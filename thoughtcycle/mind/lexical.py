@@ -19,7 +19,7 @@ _STEM, _GROUP = 1.0, 0.3
 """Weights of a whole word's stem and of one group of its letters."""
 _GROUP_SIZES = (3, 4)
 _LONGEST_WORD = 40
-"""Letters of a word beyond which no groups are made (keys, addresses)."""
+"""Letters of a word; a longer one (a key, an address) has no groups."""
 
 # Words of grammar say nothing about the topic. The list is part of the model `lexical-v1`, like the
 # weights: vectors made with another list are not comparable, so it stands here and not among the texts.
@@ -62,7 +62,7 @@ class LexicalEmbeddings(Embeddings):
         return values
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Like `embed_documents`; quick enough for the event loop but for very many texts."""
+        """Like `embed_documents`, on the event loop unless the texts are long."""
         if sum(map(len, texts)) > 20_000:
             return await super().aembed_documents(texts)
         return self.embed_documents(texts)
@@ -83,7 +83,7 @@ def _stemmers() -> tuple[Stemmer.Stemmer, ...]:
 
 
 def _features_of(word: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The buckets of a folded word and what it adds to each."""
+    """The buckets of a folded word, and its weight in each."""
     scale = _GRAMMAR_WEIGHT if word in _GRAMMAR else 1.0
     stems = {stemmer.stemWord(word) for stemmer in _stemmers()}
     features = [(f"w{stem}", _STEM / math.sqrt(len(stems))) for stem in sorted(stems)]

@@ -24,14 +24,15 @@ from thoughtcycle.mind.model_settings import (
     ModelSettings,
     host_of,
 )
-from thoughtcycle.mind.prompting import ask_prompt, repair_request, reply_prompt
+from thoughtcycle.mind.prompting import ask_prompt, reply_prompt
 from thoughtcycle.mind.streaming import OnText, stream_model
+from thoughtcycle.prompts.loader import texts
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 _BAD_ANSWER_TOKENS = 500
-"""How much of an unusable answer is shown to the model that shall repair it."""
+"""Tokens of an unusable answer that the request to repair it shows."""
 
 
 class LLMMind(Mind):
@@ -48,7 +49,7 @@ class LLMMind(Mind):
         timeouts: Mapping[ModelRole, float] | None = None,
         fallback: BaseChatModel | None = None,
     ) -> None:
-        """Any LangChain chat models; `background` may be missing, `reasoning` then serves it.
+        """Takes any LangChain chat models; without `background`, `reasoning` serves that role.
 
         Raises ValueError when another role has no model.
         """
@@ -81,7 +82,7 @@ class LLMMind(Mind):
             await self._clients.aclose()
 
     async def warm(self) -> None:
-        """Builds the clients, too: a second. One that cannot be built says so when it is asked."""
+        """Builds the clients, too, which takes a second; logs a failure, which the first question raises."""
         await super().warm()
         for slot in (*self._slots.values(), *self._fallback):
             try:
@@ -97,7 +98,7 @@ class LLMMind(Mind):
             return self._parsed(question, answer)
         except UnusableAnswer as problem:
             _log.info("the answer to %s is unusable, asked again", question.name)
-            request = repair_request(view.language, str(problem))
+            request = texts(view.language, "frame").fill("repair", problem=problem)
         bad = clip_for_prompt(answer, _BAD_ANSWER_TOKENS, view.language)
         repair: list[BaseMessage] = [*messages, AIMessage(bad), HumanMessage(request)]
         answer = await self._answer(question, view, repair)
@@ -152,7 +153,7 @@ def _built(endpoint: Endpoint, clients: Clients) -> ModelSlot:
 
 
 def _record(role: str, said: AIMessage, view: View) -> None:
-    """Adds what a call cost, where the server told."""
+    """Adds the tokens of a call, if the server reported them."""
     if usage := said.usage_metadata:
         model = said.response_metadata.get("model_name", "")
         view.usage.append(Usage(role, model, usage["input_tokens"], usage["output_tokens"]))

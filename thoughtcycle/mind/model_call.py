@@ -1,4 +1,4 @@
-"""A chat model made of other chat models: tries again, falls back, and says how a reply ended."""
+"""A chat model made of other chat models: retries, falls back, and reports how a reply ended."""
 
 import asyncio
 import logging
@@ -46,16 +46,16 @@ class Attempt:
     """One call of one model, whose visible text comes in pieces."""
 
     def __init__(self, slot: ModelSlot) -> None:
-        self._slot = slot
+        self.slot = slot
         self.usage: UsageMetadata | None = None
         self.finish: str | None = None
         self._heard = False
 
     async def stream(self, messages: list[BaseMessage]) -> AsyncGenerator[str, None]:
-        """The text without thoughts, piece by piece; raises ModelFailed when it does not end as it should."""
-        model = await self._slot.model()
+        """The text without thoughts, in pieces; raises ModelFailed when it does not end properly."""
+        model = await self.slot.model()
         sieve, said = ThoughtFilter(), False
-        async with aclosing(_timed(self._slot.endpoint, _chunks(model, messages))) as chunks:
+        async with aclosing(_timed(self.slot.endpoint, _chunks(model, messages))) as chunks:
             async for message in chunks:
                 self._note(message)
                 if text := sieve.feed(message.text):
@@ -68,30 +68,20 @@ class Attempt:
 
     async def whole(self, messages: list[BaseMessage]) -> AIMessage:
         """The answer in one piece, thoughts included; raises ModelFailed like `stream`."""
-        model = await self._slot.model()
+        model = await self.slot.model()
+        text = ""
         if model._should_stream(async_api=True):  # built with streaming=True: it knows no other way
-            text = "".join([chunk.text async for chunk in self._noted(model, messages)])
+            async with aclosing(_chunks(model, messages)) as chunks:
+                async for message in chunks:
+                    self._note(message)
+                    text += message.text
         else:
             message = _with_generation_info((await model._agenerate(messages)).generations[0])
             self._note(message)
             text = message.text
         self._check(model, bool(text))
-        return AIMessage(text, usage_metadata=self.usage, response_metadata=self._metadata())
-
-    def end(self, finish: str) -> ChatGenerationChunk:
-        """The last chunk of a reply."""
-        return end_chunk(finish, self.usage, self._slot.endpoint.model)
-
-    async def _noted(
-        self, model: BaseChatModel, messages: list[BaseMessage]
-    ) -> AsyncGenerator[BaseMessage, None]:
-        async with aclosing(_chunks(model, messages)) as chunks:
-            async for message in chunks:
-                self._note(message)
-                yield message
-
-    def _metadata(self) -> dict[str, Any]:
-        return {"finish_reason": self.finish, "model_name": self._slot.endpoint.model}
+        metadata = {"finish_reason": self.finish, "model_name": self.slot.endpoint.model}
+        return AIMessage(text, usage_metadata=self.usage, response_metadata=metadata)
 
     def _note(self, message: BaseMessage) -> None:
         self._heard = True
@@ -102,8 +92,8 @@ class Attempt:
         self.finish = metadata.get("finish_reason") or metadata.get("stop_reason") or self.finish
 
     def _check(self, model: BaseChatModel, said: bool) -> None:
-        """A stream that ends cleanly but early looks complete to the client: the finish reason tells."""
-        endpoint = self._slot.endpoint
+        """Raises ModelFailed by the finish reason: a stream that ends early looks complete to the client."""
+        endpoint = self.slot.endpoint
         if not self._heard:
             raise ModelFailed("model_protocol", **endpoint.named)
         if self.finish in _TOO_LONG:
@@ -117,9 +107,9 @@ class Attempt:
 class ModelCall(BaseChatModel):
     """Asks the models of `slots` in turn: each with its retries, the next when one fails.
 
-    Whoever listens sees one run with one message id, whatever was tried before its first token.
-    After it there is no second try: the reply ends with `finish_reason` "cut". The models' inner
-    methods are called because their own runs would reach the listeners a second time.
+    Listeners see one run with one message id, whatever was tried before its first token. After that there
+    is no second try: the reply ends with `finish_reason` "cut". The models' inner methods are called,
+    because their own runs would reach the listeners a second time.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -179,7 +169,7 @@ class ModelCall(BaseChatModel):
             except ModelFailed as failure:
                 _log.warning("a reply was cut: %s", failure)
                 finish = CUT
-        yield attempt.end(finish)
+        yield end_chunk(finish, attempt.usage, attempt.slot.endpoint.model)
 
     async def _opened(self, messages: list[BaseMessage]) -> tuple[Attempt, str, AsyncGenerator[str, None]]:
         """The first attempt that gives a token, that token, and the stream of the others."""
@@ -223,7 +213,7 @@ async def _chunks(model: BaseChatModel, messages: list[BaseMessage]) -> AsyncGen
 
 
 def _with_generation_info(generation: ChatGeneration) -> BaseMessage:
-    """The message, with what the model told about the generation beside it."""
+    """The message, with the metadata of its generation."""
     message = generation.message
     message.response_metadata = {**(generation.generation_info or {}), **message.response_metadata}
     return message
@@ -232,7 +222,7 @@ def _with_generation_info(generation: ChatGeneration) -> BaseMessage:
 async def _timed(
     endpoint: Endpoint, chunks: AsyncGenerator[BaseMessage, None]
 ) -> AsyncGenerator[BaseMessage, None]:
-    """`chunks` while the time of the whole attempt lasts; raises ModelFailed by cause."""
+    """`chunks` within the time of the attempt; raises ModelFailed by cause."""
     deadline = asyncio.get_running_loop().time() + endpoint.timeout
     async with aclosing(chunks):
         while True:

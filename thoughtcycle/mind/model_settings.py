@@ -77,7 +77,7 @@ class Endpoint:
     effort: str | None = None
     max_retries: int = 1
     setting: str = ""
-    """The variable that names the model."""
+    """The environment variable that names the model."""
 
     @property
     def host(self) -> str:
@@ -122,7 +122,7 @@ class ModelSettings(BaseSettings):
     embedding: RoleSettings = RoleSettings()
     """`model`: a name on the server, `local:NAME`, `lexical` (hashed words) or `none` (keywords only)."""
     fallback: RoleSettings = RoleSettings()
-    """Takes over when a chat role's model fails; off unless its model or address is set."""
+    """Serves a chat role whose model fails; off unless its model or address is set."""
 
     _can_be_sent = field_validator("openai_api_key")(RoleSettings._can_be_sent.__func__)  # type: ignore[attr-defined]
     _is_http = field_validator("openai_base_url")(RoleSettings._is_http.__func__)  # type: ignore[attr-defined]
@@ -157,16 +157,13 @@ class ModelSettings(BaseSettings):
         return self._resolve(role, RoleSettings(**merged), self.model or CHAT_MODEL, BACKGROUND_TIMEOUT)
 
     def fallback_endpoint(self) -> Endpoint | None:
-        """The model that takes over, None when there is none."""
+        """The fallback model; None when there is none."""
         if not (self.fallback.model or self.fallback.base_url):
             return None
         return self._resolve("fallback", self.fallback, self.model or CHAT_MODEL, TIMEOUT)
 
     def embedding_endpoint(self) -> Endpoint | None:
-        """Where embeddings come from: a server or `local:…`; None when words are hashed or nothing is.
-
-        Tell the last two apart by `embedding.model`.
-        """
+        """A server or `local:…`; None for hashed words and for none, which `embedding.model` tells apart."""
         own = self.embedding
         if own.model in ("none", "lexical"):
             return None

@@ -12,7 +12,7 @@ from thoughtcycle.mind.base import Question, View
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
 MESSAGE_TOKENS = 2_000
-"""Budget of the user's message; a longer one is shown head and tail (BY-7)."""
+"""Budget of the user's message; of a longer one head and tail are shown (BY-7)."""
 HISTORY_TOKENS = 2_000
 """Budget of the recent history; the newest texts are shown first (BY-7)."""
 RECALLED_TOKENS = 2_000
@@ -25,7 +25,7 @@ _DATA = ("<data>", "</data>")
 
 
 def ask_prompt(question: Question[Any], view: View) -> list[BaseMessage]:
-    """The messages of a question whose answer is data: persona, task, what may be seen; then the message.
+    """The messages of a question whose answer is data: persona, task, view; then the user's message.
 
     Texts that are not flagged as history take no part in decisions (TC-4).
     """
@@ -46,13 +46,8 @@ def reply_prompt(question: Question[str], view: View) -> list[BaseMessage]:
     return _messages(view, [_persona(frame, view), data_block(frame, seen), task])
 
 
-def repair_request(language: Language, problem: str) -> str:
-    """The request to repair an unusable answer."""
-    return texts(language, "frame").fill("repair", problem=problem)
-
-
 def data_block(frame: Texts, sections: Iterable[str]) -> str:
-    """The sections between two marks, and before them that nothing in there is an instruction."""
+    """The sections between two marks, behind a note that nothing between them is an instruction."""
     body = "\n\n".join(section for section in sections if section)
     for mark in _DATA:
         body = body.replace(mark, mark.replace("<", "‹").replace(">", "›"))
@@ -60,7 +55,7 @@ def data_block(frame: Texts, sections: Iterable[str]) -> str:
 
 
 def standard_values(view: View) -> dict[str, object]:
-    """Values for the placeholders that every task text may have."""
+    """Values of the placeholders of every task text."""
     frame = texts(view.language, "frame")
     return {
         "language_name": frame["language_name"],
@@ -87,15 +82,15 @@ def _persona(frame: Texts, view: View) -> str:
 
 
 def _briefing(frame: Texts, view: View, *, by_id: bool = False) -> str:
-    """Long-term memory: what the briefing says, which has its own budget, and what was recalled since.
+    """Long-term memory: the briefing, which has its own budget, and the memories recalled since.
 
-    What the briefing says in these words is not said again, unless it has to be named `by_id`.
+    A memory that the briefing has verbatim is not repeated, unless the answer names memories by id.
     """
-    told = _folded(view.briefing) if not by_id else ""
+    briefing = "" if by_id else _folded(view.briefing)
     new = (
         each
         for each in view.recalled
-        if not told or each["id"] not in view.briefed or _folded(each["content"]) not in told
+        if not briefing or each["id"] not in view.briefed or _folded(each["content"]) not in briefing
     )
     lines = last_lines((_memory_line(each, view.language) for each in new), RECALLED_TOKENS)
     recalled = "\n".join([frame["recalled"], *lines]) if lines else ""
@@ -107,7 +102,7 @@ def _folded(text: str) -> str:
 
 
 def _moment(frame: Texts, view: View, shown: Iterable[Utterance]) -> str:
-    """Current context: what the conversation is about, when it is, what this cycle did and has said."""
+    """Current context: summary of the conversation, time, steps and texts of this cycle."""
     lines = [view.session, ""] if view.session else []
     lines.append(frame.fill("now", now=_now(frame, view)))
     if steps := last_lines((_step_line(each, view.language) for each in view.steps), STEPS_TOKENS):

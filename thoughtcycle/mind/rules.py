@@ -1,4 +1,4 @@
-"""The mind without a model: every question brings the rule that answers it."""
+"""The mind without a model: every question has a rule that answers it."""
 
 import asyncio
 from typing import TypeVar
@@ -13,7 +13,7 @@ from thoughtcycle.mind.streaming import OnText, speak
 T = TypeVar("T")
 
 LONG = 4_000
-"""Characters of a message from which on the rules run off the event loop."""
+"""Characters of a message; the rules read a longer one off the event loop."""
 
 
 class RuleMind(Mind):

@@ -1,4 +1,4 @@
-"""Texts on their way to the user: every text travels as a model's tokens do, in one envelope (TC-1)."""
+"""Streams texts to the user: each travels as the tokens of a model do, in one envelope (TC-1)."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -21,15 +21,12 @@ _FEW_WORDS = re.compile(r".{16}\S*|.+", re.DOTALL)
 
 
 def envelope(*, chat_history: bool, modal: str) -> dict[str, Any]:
-    """The keys that tell how a text is used and shown, as in a message's `additional_kwargs`."""
+    """The envelope of a text, as in a message's `additional_kwargs`: how it is used and shown."""
     return {"chat_history": chat_history, "modal": modal}
 
 
 def pieces(text: str) -> list[str]:
-    """`text` a few words at a time, nothing lost: the pieces joined are the text.
-
-    Each piece is an event to every listener, which costs some 0.1 ms.
-    """
+    """`text` a few words at a time; each piece is an event to every listener, which costs some 0.1 ms."""
     return _FEW_WORDS.findall(text)
 
 
@@ -38,7 +35,7 @@ class TextModel(BaseChatModel):
 
     on_text: OnText | None = None
     streaming: bool = False
-    """Set, `ainvoke` streams whoever listens."""
+    """If set, `ainvoke` streams to listeners."""
     cache: BaseCache | bool | None = False
 
     @property
@@ -47,7 +44,7 @@ class TextModel(BaseChatModel):
 
     @cached_property
     def _serialized(self) -> dict[str, Any]:
-        """The model's description for tracers; LangChain's own visits all fields for each text anew."""
+        """The model's description for tracers; LangChain's own one visits all fields for each text."""
         return {"lc": 1, "type": "not_implemented", "id": self.lc_id(), "name": self.get_name()}
 
     def _generate(
@@ -102,7 +99,7 @@ async def stream_model(
 ) -> AIMessage:
     """Streams the reply of `model` to `messages` through LangChain's callbacks, and returns it whole.
 
-    `model` is one with `streaming=True`, and is invoked: LangGraph's newer event protocol hears only that.
+    `model` has `streaming=True` and is invoked, because LangGraph's newer event protocol needs that.
     The envelope rides in the run's metadata and on the final message, never on the pieces, because
     keys of pieces are concatenated.
     """
@@ -122,6 +119,6 @@ async def stream_model(
 async def speak(
     text: str, *, chat_history: bool, modal: str = "text", on_text: OnText | None = None, name: str = "speak"
 ) -> AIMessage:
-    """Says a text that is already there, just as `Mind.reply` says a model's."""
+    """Streams a given text as `Mind.reply` streams that of a model."""
     model = TextModel(on_text=on_text, streaming=True)
     return await stream_model(model, [AIMessage(text)], chat_history=chat_history, modal=modal, name=name)
