@@ -1,4 +1,4 @@
-"""Writes numbers and dates as people of a language do (pure)."""
+"""Formats numbers and dates for a language (pure)."""
 
 from datetime import datetime
 
@@ -9,14 +9,14 @@ _SIZES = ("kB", "MB", "GB", "TB")
 
 
 def number(value: float, language: Language, digits: int = 0) -> str:
-    """`value` with so many digits behind the decimal sign: 1,234.5 or 1.234,5."""
+    """`value` with `digits` behind the decimal sign: 1,234.5 or 1.234,5."""
     words = texts(language, "forms")
     signs = str.maketrans({",": words["thousands"], ".": words["decimal"]})
     return f"{value:,.{digits}f}".translate(signs)
 
 
 def size(count: int, language: Language) -> str:
-    """A number of bytes in the unit that suits it."""
+    """A number of bytes in a suitable unit."""
     if count < 1000:
         return f"{number(count, language)} {texts(language, 'forms')['bytes']}"
     value, unit = count / 1000, _SIZES[0]

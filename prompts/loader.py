@@ -1,4 +1,4 @@
-"""Reads a text file of a language and fills its placeholders; a missing one raises."""
+"""Reads texts and word lists of a language; a missing file, section or placeholder raises."""
 
 import re
 import tomllib
@@ -36,8 +36,7 @@ class Texts:
     def fill(self, section: str, **values: object) -> str:
         """`section` with each `{{name}}` replaced; KeyError when a value is missing.
 
-        Values are put in as they are and never read again, so a value that looks like a
-        placeholder stays text.
+        A value that looks like a placeholder stays text.
         """
         text = self[section]
         missing = sorted(placeholders(text) - values.keys())
@@ -52,7 +51,7 @@ def placeholders(text: str) -> set[str]:
 
 
 def parse(where: str, text: str) -> Texts:
-    """Splits a text file into its sections; what stands before the first heading is a note to the reader."""
+    """Splits a text file into its sections; a note before the first heading is dropped."""
     parts = _HEADING.split(text)
     names, bodies = parts[1::2], parts[2::2]
     return Texts(where, {name: body.strip() for name, body in zip(names, bodies, strict=True)})

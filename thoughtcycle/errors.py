@@ -1,34 +1,6 @@
-"""The exceptions whose text a person may read, told in that person's language.
+"""The exceptions, each with a text for a person in Portuguese or English.
 
-ThoughtcycleError
-├── InputRefused              what came in cannot be used (empty, too long, unknown language …)
-│   ├── MemoryNotActive       a change of a memory that is archived, hidden or superseded
-│   ├── FieldRefused          a field that pydantic refuses
-│   ├── ExtraMissing          packages of an extra are not installed
-│   ├── ChatBusy              too many messages wait in the chat already
-│   └── ChatOver              the chat or the server ends; nothing begins any more
-├── NotAuthenticated          the caller did not prove who they are (no token, expired, forged …)
-│   ├── OriginRefused         no proof helps from there (another computer, another site)
-│   └── AuthUnavailable       the keys that proofs are checked with cannot be fetched
-├── TooMuch                   too many requests, or too many tokens in a day
-├── NotAllowed                no user, somebody else's chat, an id that was never recalled
-│   ├── ChatUnknown
-│   └── MemoryUnknown
-├── StorageFailed             the database said no; so do Conflict and DocumentBroken of thoughtcycle.memory
-│   ├── StorageLocked         another process writes
-│   ├── StorageUnusable       the next write would fail as well (read-only, newer schema, full spool …)
-│   │   ├── StorageUnavailable
-│   │   ├── StorageFull
-│   │   └── StorageCorrupt
-│   ├── MemoryAway            the memory survives the outage, but cannot answer now
-│   ├── LearnedLater          the change is refused, its message is kept and understood later
-│   └── TurnKept              the message waits in the spool; the turn is made up for later
-├── ModelFailed               the model said no (key, address, overflow, bad answer …)
-│   └── ModelTransient        it may pass by itself (limit, overload, no connection, cut stream)
-│       └── ModelTimeout
-└── Unexpected                a fault of ours, of which strangers read no more than that
-
-A failure that code tells apart has a type; the code of any other is for its text, for callers and for logs.
+A failure that code distinguishes has a type; the code of any other is for its text, for callers and for logs.
 """
 
 import errno
@@ -85,7 +57,7 @@ Code = Literal[
 class ThoughtcycleError(Exception):
     """A failure with one clear line: what is wrong, what was expected, what to do.
 
-    `values` fill the placeholders of the code's text, an OSError with what the operating system meant by it.
+    `values` fill the placeholders of the code's text; an OSError is filled in as its reason.
     """
 
     def __init__(self, code: Code, **values: object) -> None:
@@ -106,18 +78,18 @@ class ThoughtcycleError(Exception):
 
 
 def system_reason(error: OSError, language: Language) -> str:
-    """Why the operating system refused, in `language`: its own words are English, or of another language."""
+    """The reason of the operating system, in `language` instead of its own words."""
     reasons = texts(language, "system")
     name = "name" if isinstance(error, socket.gaierror) else errno.errorcode.get(error.errno or 0, "other")
     return reasons[name if name in reasons else "other"]
 
 
 class InputRefused(ThoughtcycleError):
-    """What came in cannot be used as it is."""
+    """The input cannot be used: it is empty, too long, of an unknown kind …"""
 
 
 class MemoryNotActive(InputRefused):
-    """The memory is there, but not active: it cannot be changed."""
+    """The memory is archived, hidden or superseded: it cannot be changed."""
 
     def __init__(self, id: str) -> None:
         super().__init__("memory_not_active", id=repr(id))
@@ -131,24 +103,23 @@ class ExtraMissing(InputRefused):
 
 
 class ChatBusy(InputRefused):
-    """Too many messages wait in this chat already."""
+    """Too many messages wait in this chat."""
 
     def __init__(self) -> None:
         super().__init__("chat_busy")
 
 
 class ChatOver(InputRefused):
-    """The chat, its user or the server ends; what waited does not begin."""
+    """The chat, its user or the server ends: no turn begins any more."""
 
     def __init__(self) -> None:
         super().__init__("chat_over")
 
 
 class FieldRefused(InputRefused):
-    """A field that cannot be used as it is: the first that pydantic names, as its `errors()` tell it.
+    """A field that pydantic refuses, made from an entry of its `errors()`.
 
-    `above` parts of the place are left out; a failure of the whole (JSON that cannot be read, no object)
-    names none.
+    `above` parts of its location are left out; a failure of the whole (no JSON, no object) names no field.
     """
 
     def __init__(self, error: Mapping[str, Any], above: int = 0) -> None:
@@ -170,22 +141,22 @@ class FieldRefused(InputRefused):
 
 
 class NotAuthenticated(ThoughtcycleError):
-    """The caller did not prove who they are."""
+    """The caller did not prove who they are: no token, an expired or a forged one."""
 
 
 class OriginRefused(NotAuthenticated):
-    """The request comes from where no proof helps: another computer, or another site's page."""
+    """The request comes from another computer or another site's page, where no proof helps."""
 
 
 class AuthUnavailable(NotAuthenticated):
-    """The keys that tokens are checked with cannot be fetched."""
+    """The keys that check tokens cannot be fetched."""
 
     def __init__(self) -> None:
         super().__init__("auth_unavailable")
 
 
 class TooMuch(ThoughtcycleError):
-    """More than a caller may ask for now; the value `seconds` says when to come again."""
+    """Too many requests, or too many tokens in a day; try again after the value `seconds`."""
 
 
 class NotAllowed(ThoughtcycleError):
@@ -207,18 +178,18 @@ class MemoryUnknown(NotAllowed):
 
 
 class StorageFailed(ThoughtcycleError):
-    """The database refused or could not be opened; nothing was half-written."""
+    """The database failed or could not be opened; nothing was half-written. See also Conflict in `memory`."""
 
 
 class StorageLocked(StorageFailed):
-    """Another process writes, and did not end in time."""
+    """Another process writes and did not finish in time."""
 
     def __init__(self, place: str) -> None:
         super().__init__("storage_locked", place=place)
 
 
 class StorageUnusable(StorageFailed):
-    """Nothing can be stored until somebody or something mends it."""
+    """The next write would fail as well (read-only, newer schema, full spool …) until it is repaired."""
 
 
 class StorageUnavailable(StorageUnusable):
@@ -243,32 +214,32 @@ class StorageCorrupt(StorageUnusable):
 
 
 class MemoryAway(StorageFailed):
-    """Memory is out of reach for now, and survives that."""
+    """The memory cannot answer during an outage; nothing is lost."""
 
     def __init__(self) -> None:
         super().__init__("memory_away")
 
 
 class LearnedLater(StorageFailed):
-    """A change was refused for an outage; its message is kept and understood later."""
+    """A change was refused for an outage; formation learns from its message later."""
 
     def __init__(self) -> None:
         super().__init__("learned_later")
 
 
 class TurnKept(StorageFailed):
-    """The turn could not begin; its message is kept and arrives later."""
+    """The turn could not begin; its message waits in the spool and is replayed."""
 
     def __init__(self) -> None:
         super().__init__("turn_kept")
 
 
 class ModelFailed(ThoughtcycleError):
-    """The model or the embedding service did not give a usable answer."""
+    """The model or the embedding service gave no usable answer: key, address, overflow …"""
 
 
 class ModelTransient(ModelFailed):
-    """A failure of the model that may pass by itself."""
+    """A failure that may pass by itself: limit, overload, no connection, cut stream."""
 
 
 class ModelTimeout(ModelTransient):
@@ -279,11 +250,11 @@ class ModelTimeout(ModelTransient):
 
 
 class Unexpected(ThoughtcycleError):
-    """Something that should not have happened did; the log has what it was."""
+    """A fault of this program; the log has the cause."""
 
 
 def reason(code: str, language: Language) -> str:
-    """The line of a failure of which only the code was kept: what it was about, where the line needs more."""
+    """The line of a failure of which only the code was stored; a general one if the line needs values."""
     words = texts(language, "errors")
     if code in words and not placeholders(words[code]):
         return words[code]
@@ -292,10 +263,10 @@ def reason(code: str, language: Language) -> str:
 
 
 def for_strangers(error: ThoughtcycleError) -> ThoughtcycleError:
-    """The error as those may read it who do not run the deployment.
+    """The error for clients of a public server, without internal details.
 
-    Those of database and model name addresses, files, models and settings; without values they name nothing.
-    A command to install something names a folder of the server, and is of no use to them.
+    Errors of database and model name addresses, files, models and settings; an install command names a
+    folder of the server.
     """
     if isinstance(error, StorageFailed) and error.values:
         return StorageFailed("storage_trouble")

@@ -13,17 +13,12 @@ def extra_missing(extra: str, name: str) -> ExtraMissing:
 
 
 def install_command(extra: str) -> str:
-    """Installs the packages of `extra` for this Python, from a checkout as from an installation.
+    """The command that installs the packages of `extra` for this Python, in a checkout or an installation.
 
-    The packages are named, because `thoughtcycle` itself is on no package index.
+    It names the packages of this package's metadata, because `thoughtcycle` itself is on no package index.
     """
-    packages = " ".join(f'"{requirement}"' for requirement in _requirements(extra))
+    marked = re.compile(rf"\s*(?:;|and)\s*extra\s*==\s*[\"']{extra}[\"']\s*$")
+    lines = (line for line in requires("thoughtcycle") or () if marked.search(line))
+    packages = " ".join('"{}"'.format(marked.sub("", line).replace('"', "'")) for line in lines)
     python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
     return f"{python} -m pip install {packages}"
-
-
-def _requirements(extra: str) -> list[str]:
-    """The requirements of `extra` in this package's own metadata, with what they say of the platform."""
-    marked = re.compile(rf"\s*(?:;|and)\s*extra\s*==\s*[\"']{extra}[\"']\s*$")
-    lines = [line for line in requires("thoughtcycle") or () if marked.search(line)]
-    return [marked.sub("", line).replace('"', "'") for line in lines]

@@ -1,9 +1,8 @@
 """The judgement of one exchange: facts, preserved and critical data, mood, and layers."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from itertools import chain
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
 
 from pydantic import AwareDatetime, Field
 
@@ -12,13 +11,6 @@ from thoughtcycle.memory.model.base import Frozen, Kind, Layer, Role
 ExchangeType = Literal["chat", "code", "decision"]
 CriticalKind = Literal["financial_goals", "configured_limits", "declared_preferences", "important_decisions"]
 CRITICAL: tuple[CriticalKind, ...] = get_args(CriticalKind)
-
-
-T = TypeVar("T")
-
-
-def _union(parts: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(chain.from_iterable(parts)))
 
 
 class Preserved(Frozen):
@@ -40,16 +32,15 @@ class PreservedData(Frozen):
 
     def merged(self, *others: "PreservedData") -> "PreservedData":
         """The union of all, each entry once, in order."""
-        all_of = (self, *others)
         return PreservedData(
-            numerical_values=_union(one.numerical_values for one in all_of),
-            dates=_union(one.dates for one in all_of),
-            decisions=_union(one.decisions for one in all_of),
-            essential_context=_union(one.essential_context for one in all_of),
+            **{
+                name: tuple(dict.fromkeys(chain(value, *(getattr(one, name) for one in others))))
+                for name, value in self
+            }
         )
 
     def __bool__(self) -> bool:
-        return any((self.numerical_values, self.dates, self.decisions, self.essential_context))
+        return any(value for _, value in self)
 
 
 class CriticalDatum(Frozen):
