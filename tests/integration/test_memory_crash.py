@@ -12,7 +12,7 @@ import pytest
 
 from support.child import ENVIRONMENT
 from support.doctor import problems
-from support.memories import WordEmbedder
+from support.memories import WordEmbedder, hidden
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
 
@@ -31,7 +31,7 @@ async def seen(memory: Memory) -> object:
     return (
         sorted((record.status, str(record.content), len(record.vector_ids)) for record in records),
         sorted(str(hit.record.content) for hit in hits),
-        len(await memory.search_service.hidden("ana")),
+        len(await hidden(memory, "ana")),
     )
 
 
@@ -64,7 +64,7 @@ async def test_killed_before_any_statement_a_change_is_whole_or_not_there(
 
 WRITER = """
 import asyncio, sys
-from support.memories import WordEmbedder
+from support.memories import WordEmbedder, hidden
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
 
@@ -96,7 +96,7 @@ async def test_nothing_acknowledged_is_lost(database_url: str) -> None:
 
 OTHER = """
 import asyncio, sys
-from support.memories import WordEmbedder
+from support.memories import WordEmbedder, hidden
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
 
@@ -161,7 +161,7 @@ async def test_two_processes_see_each_other_s_writes(database_url: str, neighbou
         (saved,) = await memory.save("ana", [MemoryDraft(content="onda alta", bindings=("praia",))])
         assert await neighbour.tell("look now") == ["areia branca", "onda alta"] == await here()
         assert await neighbour.tell("hide onda") == ["areia branca"] == await here()
-        assert [record.id for record in await memory.search_service.hidden("ana")] == [saved.record.id]
+        assert [record.id for record in await hidden(memory, "ana")] == [saved.record.id]
         await memory.undo("ana")
         assert await neighbour.tell("look now") == ["areia branca", "onda alta"] == await here()
 

@@ -13,7 +13,7 @@ from support.child import ENVIRONMENT
 from support.databases import new_database
 from support.doctor import problems
 from support.killed_mongo_writer import DRAFTS, OLD
-from support.memories import START, WordEmbedder, record, said, step
+from support.memories import START, WordEmbedder, hidden, record, said, step
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft
@@ -50,7 +50,7 @@ async def seen(memory: Memory) -> object:
     return (
         sorted((one.status, str(one.content), len(one.vector_ids)) for one in records if one.content != NEXT),
         sorted(str(hit.record.content) for hit in hits),
-        len(await memory.search_service.hidden("ana")),
+        len(await hidden(memory, "ana")),
         [cycle.message.text for cycle in await memory.conversation("ana", "chat")],
     )
 

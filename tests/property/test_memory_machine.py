@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from support.doctor import problems
-from support.memories import START
+from support.memories import START, hidden
 from support.properties import SPEECH, USERS, QuickEmbedder, bindings, contents, drafts, said, texts
 from support.sheets import taken_in
 from thoughtcycle.errors import ThoughtcycleError
@@ -87,12 +87,12 @@ class World:
         hits = await self.memory.search(user, query, limit=MOST, floor=0.0, include=("facts", "cycles"))
         found = [self._hit(user, hit) for hit in hits]
         words = await self.memory.search(user, query, limit=MOST, vector=NOTHING)
-        hidden = [self.label(user, record.id) for record in await self.memory.search_service.hidden(user)]
+        hidden_ids = [self.label(user, record.id) for record in await hidden(self.memory, user)]
         return {
             "records": records,
             "found": sorted(found, key=repr),
             "by words": sorted((self._hit(user, hit) for hit in words), key=repr),
-            "hidden": sorted(hidden, key=repr),
+            "hidden": sorted(hidden_ids, key=repr),
             "sheets": [
                 *await self.memory.conversation_memories(user, limit=MOST),
                 await self.memory.sheets(user, f"chat of {user}"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import CycleMessage, MemoryRecord, Step, Vector
-from thoughtcycle.memory.storage import Entry, Feed
+from thoughtcycle.memory.storage import NOT_DELETED, Entry, Feed
 from thoughtcycle.memory.storage.serialization import blocks_of, entry_of, to_document
 from thoughtcycle.memory.storage.sqlite.storage import SqliteStorage
 from thoughtcycle.memory.text.analyzer import fold
@@ -96,6 +96,12 @@ def said(text: str, id: str = "1", role: str = "user") -> CycleMessage:
 def step(action: str = "Finish") -> Step:
     """A step that was done."""
     return Step(action=action, input=None, outcome="ok", status="done")
+
+
+async def hidden(memory: Memory, user: str) -> list[MemoryRecord]:
+    """Memories that the user has hidden; neither abandoned branches nor undone saves."""
+    records = await memory.list(user, statuses=("hidden",))
+    return [record for record in records if record.reason not in NOT_DELETED]
 
 
 async def pragma(memory: Memory, text: str) -> None:

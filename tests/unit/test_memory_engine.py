@@ -3,7 +3,7 @@
 import pytest
 
 from support.engines import memory
-from support.memories import START
+from support.memories import START, hidden
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryDraft, MemoryRecord, Source
@@ -160,7 +160,7 @@ async def test_hiding_takes_effect_on_every_path_and_undo_brings_back(memory: Me
     assert await contents(memory, "Mora cidade Natal Recife") == []
     assert await memory.list("ana") == []
     assert await memory.list("ana", statuses=("superseded",)) == []
-    assert {item.content for item in await memory.search_service.hidden("ana")} == {
+    assert {item.content for item in await hidden(memory, "ana")} == {
         "Mora em Natal",
         "Mora em Recife",
     }
@@ -169,7 +169,7 @@ async def test_hiding_takes_effect_on_every_path_and_undo_brings_back(memory: Me
     assert back.record.model_dump(exclude={"revision"}) == record.model_dump(exclude={"revision"})
     assert [version.status for version in await memory.versions("ana", record.id)] == ["superseded"]
     assert await contents(memory, "cidade") == ["Mora em Natal"]
-    assert await memory.search_service.hidden("ana") == []
+    assert await hidden(memory, "ana") == []
 
 
 async def test_hiding_twice_is_hiding_once(memory: Memory) -> None:
@@ -199,7 +199,7 @@ async def test_undo_of_a_save_takes_it_out_of_sight(memory: Memory) -> None:
     assert (result.undone.op, result.undone.memory) == ("save", record.id)
     assert await memory.list("ana") == []
     assert await contents(memory, "vegetariano") == []
-    assert await memory.search_service.hidden("ana") == []
+    assert await hidden(memory, "ana") == []
     again = await memory.undo("ana")
     assert (again.undone, again.record) == (None, None)
 
@@ -278,7 +278,6 @@ async def test_nobody_has_no_memory(memory: Memory) -> None:
         memory.save("", [draft()]),
         memory.search("", "x"),
         memory.list(""),
-        memory.search_service.hidden(""),
     ):
         with pytest.raises(NotAllowed):
             await call

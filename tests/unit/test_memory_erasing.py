@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.engines import memory as memory  # the fixture
-from support.memories import Clock, WordEmbedder, said, step
+from support.memories import Clock, WordEmbedder, hidden, said, step
 from thoughtcycle.errors import InputRefused, NotAllowed, StorageFailed, StorageLocked
 from thoughtcycle.memory.erasure.service import LOOKS, Receipt
 from thoughtcycle.memory.memory import Memory
@@ -145,9 +145,9 @@ async def test_nothing_brings_back_what_was_erased(memory: Memory) -> None:
 async def test_after_the_grace_period_the_deleted_is_erased(memory: Memory) -> None:
     record, other = await introduced(memory), await introduced(memory, "bia")
     await memory.hide("ana", [record.id])
-    hidden_at = (await memory.search_service.hidden("ana"))[0].updated
+    hidden_at = (await hidden(memory, "ana"))[0].updated
     assert await memory.erase_due(now=hidden_at + timedelta(hours=23)) == []
-    assert len(await memory.search_service.hidden("ana")) == 1
+    assert len(await hidden(memory, "ana")) == 1
     (receipt,) = await memory.erase_due(now=hidden_at + timedelta(hours=24))
     assert (receipt.user, receipt.memories) == ("ana", 1)
     assert await memory.prove_erased("ana", ["Pedro"]) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.engines import memory
-from support.memories import WordEmbedder, said, step
+from support.memories import WordEmbedder, hidden, said, step
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryDraft, MemoryHit, Source
@@ -21,7 +21,7 @@ async def state(memory: Memory, user: str) -> object:
     everything = await memory.list(user, statuses=("active", "archived", "superseded", "hidden", "erased"))
     history = [await memory.history(user, record.id) for record in everything]
     hits = [await memory.search(user, topic, limit=50) for topic in TOPICS]
-    return everything, history, [scores(found) for found in hits], await memory.search_service.hidden(user)
+    return everything, history, [scores(found) for found in hits], await hidden(memory, user)
 
 
 def scores(hits: list[MemoryHit]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from support.doctor import problems
 from support.engines import memory
 from support.memories import START, Clock
 from thoughtcycle.errors import InputRefused, NotAllowed
-from thoughtcycle.memory.items.service import PASSING, run_out
+from thoughtcycle.memory.items.service import PASSING, has_expired
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.namespace import ItemSpace, item_space, owned, owner_of, stored_space
 from thoughtcycle.memory.model.records import ITEM, Access, MemoryDraft
@@ -61,7 +61,7 @@ async def test_an_item_is_found_by_its_bindings_alone(memory: Memory) -> None:
     await memory.save(ANAS, [item("k", "quimera")])
     assert await memory.search(ANAS, "namespace", floor=0.0) == []
     (found,) = await memory.search(ANAS, "quimera")
-    assert len(found.record.vector_ids) == (memory.model is not None)
+    assert len(found.record.vector_ids) == (memory.core.model is not None)
 
 
 @pytest.mark.spec("BY-6", "BY-9")
@@ -99,7 +99,7 @@ def test_an_item_runs_out_after_so_many_minutes(
     content = {"value": {}} if ttl is None else {"value": {}, "ttl": ttl}
     now = START + timedelta(minutes=put)
     access = None if read is None else Access(count=1, last=now - timedelta(minutes=read))
-    assert run_out(StoredItem("i", "k", content, START, START), access, now) is over
+    assert has_expired(StoredItem("i", "k", content, START, START), access, now) is over
 
 
 @pytest.mark.spec("BY-6")

@@ -10,7 +10,7 @@ from support.memories import feed, record, vector
 from thoughtcycle.memory.index.corpus import MemoryQuery
 from thoughtcycle.memory.index.filters import ALL, Filters
 from thoughtcycle.memory.index.memory_index import MemoryIndex
-from thoughtcycle.memory.index.ranking import full_weight, fuse, idf, saturation
+from thoughtcycle.memory.index.ranking import full_weight, fuse, idf, length_norms, saturated
 from thoughtcycle.memory.model.records import MemoryRecord, Vector
 from thoughtcycle.memory.text.analyzer import Term, terms
 
@@ -65,7 +65,9 @@ def plain(
     share, coverage = [], []
     for id in ids:
         found = np.array(held[id], np.float32)
-        bm25 = saturation(found, np.full(len(found), lengths[id], np.float32), length) @ np.array(weights)
+        bm25 = saturated(
+            found, length_norms(np.full(len(found), lengths[id], np.float32), length)
+        ) @ np.array(weights)
         share.append(bm25 / (2.2 * sum(weights)))
         matched = sum(weight for weight, count in zip(weights, held[id], strict=True) if count)
         coverage.append(min(1.0, matched / full_weight(weights)))

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from support.engines import memory
-from support.memories import START, said, step
+from support.memories import START, hidden, said, step
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, MemoryDraft, Source
@@ -161,7 +161,7 @@ async def test_memories_follow_the_live_branch(memory: Memory) -> None:
     assert (gone.content, gone.status, gone.reason) == ("antigo", "hidden", "abandoned")
     assert await active(memory) == ["alhures", "raiz"]
     assert await memory.search("ana", "antigo") == []
-    assert await memory.search_service.hidden("ana") == []
+    assert await hidden(memory, "ana") == []
     assert await memory.transcript.settle_branches("ana", "chat", fork.id) == []
     await save(memory, "novo", fork)
     changed = await memory.transcript.settle_branches("ana", "chat", two.id)

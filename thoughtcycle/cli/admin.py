@@ -165,7 +165,7 @@ def stats(call: Call) -> None:
 def reembed(call: Call, yes: Yes = False) -> None:
     async def work(memory: "Memory", user: str) -> None:
         found = await memory.outdated(user)
-        call.print(asdict(found), TEXTS.fill("reembed.cost", model=memory.model, **asdict(found)))
+        call.print(asdict(found), TEXTS.fill("reembed.cost", model=memory.core.model, **asdict(found)))
         if not found.texts:
             return
         confirm(TEXTS["reembed.ask"], yes)

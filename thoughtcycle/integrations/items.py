@@ -47,7 +47,7 @@ class OwnerItems:
         """One answer per operation, in order."""
         keys = [item_key(op.namespace, op.key) for op in ops]
         found = await self._memory.items.keyed(self._space, keys)
-        over = await self._memory.items.passing(self._space, found.values())
+        over = await self._memory.items.expired(self._space, found.values())
         there = {key: item for key, item in found.items() if item.id not in over}
         read = [there[key] for key, op in zip(keys, ops, strict=True) if op.refresh_ttl and key in there]
         self._refresh(read)

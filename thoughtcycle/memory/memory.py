@@ -60,7 +60,6 @@ class Memory:
         self.items = Items(core, search, erasure)
         self.channels = channels = Channels(core)
         maintenance, reembedding = Maintenance(core), Reembedding(core)
-        self.model = core.model
         self.queue = core.queue
         self.availability = core.availability
         # one memory
@@ -158,4 +157,4 @@ class Memory:
     @property
     def index_memory(self) -> int:
         """Bytes that the indexes of all users take at the moment, about."""
-        return self.core.index_memory
+        return self.core.memory_indexes.nbytes + self.core.message_indexes.nbytes

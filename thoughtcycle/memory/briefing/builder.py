@@ -1,8 +1,9 @@
 """Builds the briefing from memory, within a token budget, with an account of its sections (pure)."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, get_args
 
 from thoughtcycle.budget import CHARACTERS_PER_TOKEN, estimate_tokens
@@ -138,10 +139,13 @@ class _Draft:
     def brief(self) -> Brief:
         """The two texts, and the account of each section."""
         written = {name: self._text(name) for name in (*MEMORY, *SESSION)}
-        accounts = [
-            self._account(name, text) for name, text in written.items() if text or self._left_out[name]
-        ]
         memory, session = ("\n\n".join(filter(None, map(written.get, part))) for part in (MEMORY, SESSION))
+        accounts = []
+        for name, text in written.items():
+            if text or self._left_out[name]:
+                items = self._shown.get(name, ())
+                shown = tuple((item.id, round(item.score, 3), item.origin) for item in items)
+                accounts.append(Section(name, shown, self._left_out[name], estimate_tokens(text)))
         return Brief(memory, session, tuple(accounts))
 
     def _is_shown(self, item: Item) -> bool:
@@ -159,20 +163,10 @@ class _Draft:
         self._shown[name] = [*shown, item]
         return True
 
-    def _account(self, name: str, text: str) -> Section:
-        items = self._shown.get(name, ())
-        shown = tuple((item.id, round(item.score, 3), item.origin) for item in items)
-        return Section(name, shown, self._left_out[name], estimate_tokens(text))
-
     def _text(self, name: str) -> str:
         shown = self._shown.get(name, [])
         if not shown:
             return ""
-        ordered = shown if name in _BY_RANK else _in_time(shown)
-        return "\n".join([self._frame[name], *lines.bullets(ordered, self._language)])
-
-
-def _in_time(items: Sequence[Item]) -> list[Item]:
-    """Items without a date first, in their order; then the others, the oldest first."""
-    dated = [(item.at, place) for place, item in enumerate(items) if item.at is not None]
-    return [*(item for item in items if item.at is None), *(items[place] for _, place in sorted(dated))]
+        if name not in _BY_RANK:  # items without a date first
+            shown = sorted(shown, key=lambda item: item.at.timestamp() if item.at else -inf)
+        return "\n".join([self._frame[name], *lines.bullets(shown, self._language)])

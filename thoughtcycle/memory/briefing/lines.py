@@ -1,4 +1,4 @@
-"""How what is remembered reads in a briefing (HM-10): short lines, never JSON (pure)."""
+"""The wording of a briefing (HM-10): short lines, never JSON (pure)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -7,15 +7,7 @@ from functools import cache
 from typing import Literal
 
 from thoughtcycle.budget import ELLIPSIS, clip_at_word
-from thoughtcycle.memory.model import (
-    MemoryRecord,
-    MessageHit,
-    Mood,
-    OldCycle,
-    Period,
-    ProfileEntry,
-    named_id,
-)
+from thoughtcycle.memory.model import MemoryRecord, MessageHit, Mood, OldCycle, Period, ProfileEntry, named_id
 from thoughtcycle.memory.text import fold, label_of, masked
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
@@ -25,7 +17,7 @@ LONGEST = 400
 LONGEST_EXCERPT = 300
 """Characters of one message in a briefing."""
 LABEL = 60
-"""Characters of what stands before a text."""
+"""Characters of a label before a text."""
 JOINED = 160
 """Characters of a line up to which related facts join it."""
 READ = 2_000
@@ -36,10 +28,10 @@ AROUND = 6
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that may be told, and where it comes from."""
+    """A candidate line of the briefing, and its origin."""
 
     id: str
-    """Of the memory, cycle or message; of a profile entry a name that says nothing of it."""
+    """Of the memory, cycle or message; for a profile entry a hash of its key."""
     text: str
     origin: Origin
     score: float = 0.0
@@ -49,13 +41,13 @@ class Item:
     """Items without a label that are related share a line."""
     at: datetime | None = None
     said: str = ""
-    """What it says, without dates and marks, where `text` has them."""
+    """The plain text, where `text` has dates or marks."""
     former: "Item | None" = None
-    """What it said before it changed."""
+    """Its former version."""
 
     @property
     def essence(self) -> str:
-        """What duplicates are told by."""
+        """The text that duplicates are recognised by."""
         return self.said or self.text
 
 
@@ -74,7 +66,7 @@ def day(at: datetime, zone: tzinfo | None) -> str:
 
 
 def of_memory(record: MemoryRecord, score: float, now: datetime, frame: Texts, *, labelled: bool) -> Item:
-    """A memory: `labelled` ones stand behind the topic of their key; what is over says so, with its dates."""
+    """A memory, `labelled` with the topic of its key; one that ended says so, with its dates."""
     text = clipped(record.text)
     family = (record.key or "").split(":")[0]
     item = Item(
@@ -91,7 +83,7 @@ def of_memory(record: MemoryRecord, score: float, now: datetime, frame: Texts, *
 
 
 def of_former(record: MemoryRecord, current: Item, now: datetime, frame: Texts) -> Item:
-    """What a memory said before it changed, on the line of what it says now."""
+    """The former version of a memory, on the line of the current one."""
     text = past(record, record.valid_to or record.updated, now, frame)
     return replace(current, id=record.id, text=text, said=clipped(record.text))
 
@@ -103,7 +95,7 @@ def past(record: MemoryRecord, until: datetime, now: datetime, frame: Texts) -> 
 
 
 def of_event(item: Item, now: datetime) -> Item:
-    """A landmark event behind its day."""
+    """An event with its day before it."""
     if item.at is None or item.said:
         return item
     return replace(item, text=f"{day(item.at, now.tzinfo)} {item.text}", said=item.text, group="")
@@ -132,21 +124,14 @@ def of_period(period: Period, now: datetime) -> Item:
     return Item(id, f"{dates} {text}", "cycle", at=period.until, said=text)
 
 
-def of_other(id: str, text: str, importance: int, score: float, origin: Origin, frame: Texts) -> Item:
-    """Something of another chat with its importance (SM-5)."""
-    text = clipped(text)
-    marked = frame.fill("importance", importance=importance, text=text)
-    return Item(id, marked, origin, score, said=text)
-
-
-def of_judged(item: Item, importance: int, frame: Texts) -> Item:
-    """What was said in another chat with its importance; it stands by relevance, not by its day."""
+def of_other(item: Item, importance: int, frame: Texts) -> Item:
+    """Something of another chat with its importance (SM-5); it stands by relevance, not by its day."""
     marked = frame.fill("importance", importance=importance, text=item.text)
-    return replace(item, text=marked, at=None)
+    return replace(item, text=marked, said=item.essence, at=None)
 
 
 def of_message(hit: MessageHit, now: datetime, frame: Texts, longest: int = LONGEST_EXCERPT) -> Item:
-    """What was said, verbatim, with day and speaker."""
+    """A message, verbatim, with day and speaker."""
     text = clipped(hit.text, longest)
     who = clipped(hit.name, 40) if hit.name else frame[hit.role]
     line = f'{day(hit.at, now.tzinfo)} {who}: "{text}"'
@@ -187,7 +172,7 @@ def _ended(text: str) -> str:
 
 
 def _continued(text: str, language: Language) -> str:
-    """`text` within a line: a verb that began a sentence is small, a name stays as it is."""
+    """`text` inside a line: a verb that began a sentence loses its capital, a name keeps it."""
     first, _, rest = text.partition(" ")
     if fold(first) not in _starters(language):
         return text

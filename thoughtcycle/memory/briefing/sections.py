@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from thoughtcycle.memory.briefing import lines
-from thoughtcycle.memory.briefing.lines import Item
+from thoughtcycle.memory.briefing.lines import Item, Origin
 from thoughtcycle.memory.index import layer_score
-from thoughtcycle.memory.model import ConversationMemory, Cycle, Layer, MemoryHit, MessageHit, Mood, Profile
+from thoughtcycle.memory.model import ConversationMemory, Cycle, MemoryHit, MessageHit, Mood, Profile
 from thoughtcycle.memory.search import Recollection
 from thoughtcycle.memory.text import terms, word_overlap
 from thoughtcycle.prompts.loader import Language, Texts
@@ -74,7 +74,8 @@ def layers(it: Material, frame: Texts) -> dict[str, list[Item]]:
     """Memories by layer, ordered by LM-4; the profile's entries are semantic."""
     found: dict[str, list[Item]] = {"semantic": profile(it), "episodic": [], "long": []}
     for hit in it.found.hits:
-        name = _section(hit.record.layer)
+        layer = hit.record.layer
+        name = layer if layer in ("semantic", "episodic") else "long"
         count = it.found.accesses.get(hit.record.id, 0)
         said = hit.record.reinforced_at or hit.record.valid_from
         score = layer_score(hit.record.priority, it.now - said, hit.relevance, count)
@@ -128,74 +129,76 @@ def old(it: Material) -> list[Item]:
         return []
     periods = [one for one in it.conversation.periods if one.importance > IMPORTANT and one.summary.strip()]
     found = [lines.of_period(one, it.now) for one in periods]
-    for entry in it.conversation.old_memory:
-        if entry.importance > IMPORTANT and entry.summary.strip():
-            found.append(lines.of_old(entry, float(entry.importance), it.now))
+    found += [
+        lines.of_old(entry, float(entry.importance), it.now)
+        for entry in it.conversation.old_memory
+        if entry.importance > IMPORTANT and entry.summary.strip()
+    ]
     return sorted(found, key=lambda item: item.at or it.now, reverse=True)
 
 
 def others(it: Material, frame: Texts) -> list[Item]:
-    """What was judged, of other chats: cycles and memories by relevance (SM-5, SM-7).
+    """Judged cycles and memories of other chats, by relevance (SM-5, SM-7).
 
-    A cycle is told by the best of its messages that was found, verbatim; its summary would leave less room
-    for what was said. That stands in for it where no message tells enough.
+    A cycle is shown by the best of its messages that was found, verbatim, or else by its summary, which
+    would leave less room for messages.
     """
     found = [
-        lines.of_other(hit.record.id, hit.shown.text, importance, hit.relevance, "memory", frame)
+        lines.of_other(_item(hit.record.id, hit.shown.text, "memory", hit.relevance), importance, frame)
         for hit in it.found.hits
         if (importance := hit.record.importance)
     ]
-    said = {hit.cycle: hit for hit in reversed(it.found.messages) if _tells(hit)}
+    best = {hit.cycle: hit for hit in reversed(it.found.messages) if _has_content(hit)}
     for id, cycle in it.found.cycles.items():
         judged = cycle.judgement
         if judged is None or not judged.importance or cycle.chat == it.chat:
             continue
-        if (hit := said.get(id)) is not None and id not in it.window:
-            found.append(lines.of_judged(lines.of_message(hit, it.now, frame), judged.importance, frame))
+        if (hit := best.get(id)) is not None and id not in it.window:
+            found.append(lines.of_other(lines.of_message(hit, it.now, frame), judged.importance, frame))
         elif judged.summary.strip():
-            score = _relevance(it, id, judged.summary)
-            found.append(lines.of_other(id, judged.summary, judged.importance, score, "cycle", frame))
+            item = _item(id, judged.summary, "cycle", _relevance(it, id, judged.summary))
+            found.append(lines.of_other(item, judged.importance, frame))
     return _best(found)
 
 
+def _item(id: str, text: str, origin: Origin, score: float) -> Item:
+    return Item(id, lines.clipped(text), origin, score)
+
+
 def excerpts(it: Material, frame: Texts) -> Iterator[tuple[bool, Item]]:
-    """What was said, by relevance: whether here, which is always shown, or elsewhere."""
+    """Messages by relevance, with whether they are of this chat; others need smart context."""
     for hit in it.found.messages:
         here = hit.chat == it.chat
         seen = (here or it.smart) and hit.cycle not in it.window
-        if seen and _tells(hit):
+        if seen and _has_content(hit):
             yield here, lines.of_message(hit, it.now, frame)
 
 
-def _tells(hit: MessageHit) -> bool:
+def _has_content(hit: MessageHit) -> bool:
     return len(terms(hit.text[:SAYING])) >= WORDS
 
 
 def _memory(it: Material, hit: MemoryHit, score: float, frame: Texts, *, labelled: bool) -> Item:
-    """A memory and what it said before it changed."""
+    """A memory with its former version."""
     item = lines.of_memory(hit.shown, score, it.now, frame, labelled=labelled)
     before = it.found.former.get(hit.record.id)
     return item if before is None else replace(item, former=lines.of_former(before, item, it.now, frame))
 
 
 def _relevance(it: Material, cycle: str, summary: str) -> float:
-    """How much a cycle has to do with the message: as its best message was found, else by its words."""
+    """Relevance of a cycle: that of its best message that was found, else the word overlap of its summary."""
     found = [hit.relevance for hit in it.found.messages if hit.cycle == cycle]
     return max(found) if found else word_overlap(it.query, summary)
 
 
 def _mood(it: Material) -> Mood | None:
-    """The last mood that was told today, here or elsewhere."""
+    """The last mood of today, here or elsewhere."""
     known = list(it.moods)
     if it.profile is not None:
         known += [(mood.at, mood) for _, mood in it.profile.moods if mood.at is not None]
     today = it.now.date()
-    told = [pair for pair in known if pair[0].astimezone(it.now.tzinfo).date() == today]
-    return max(told, key=lambda pair: pair[0])[1] if told else None
-
-
-def _section(layer: Layer) -> str:
-    return layer if layer in ("semantic", "episodic") else "long"
+    recent = [pair for pair in known if pair[0].astimezone(it.now.tzinfo).date() == today]
+    return max(recent, key=lambda pair: pair[0])[1] if recent else None
 
 
 def _best(items: list[Item]) -> list[Item]:

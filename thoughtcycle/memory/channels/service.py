@@ -1,4 +1,4 @@
-"""Linking what a messaging channel calls a sender to a user, by a code that the user carries over (LM-13)."""
+"""Links senders on messaging channels to users, by a code that the user carries over (LM-13)."""
 
 import re
 import secrets
@@ -10,16 +10,16 @@ from thoughtcycle.memory.model import ChannelLink
 from thoughtcycle.memory.text import digest
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's base 32: nothing that is read or heard as something else."""
+"""Crockford's base 32: no two characters that look or sound alike."""
 LENGTH = 8
-"""40 random bits: with `TRIES` per identity and code life nobody guesses one."""
+"""40 random bits: not guessable with `TRIES` per identity and code life."""
 CODE_LIFE = timedelta(minutes=10)
 TRIES = 5
 PAUSE = timedelta(hours=1)
-"""In so long an identity has so many tries."""
+"""Period in which an identity has `TRIES` tries."""
 
 _CHANNEL = re.compile(r"[a-z0-9_-]{1,40}")
-_MEANT = str.maketrans({"O": "0", "I": "1", "L": "1", "-": "", " ": ""})
+_LOOKALIKES = str.maketrans({"O": "0", "I": "1", "L": "1", "-": "", " ": ""})
 
 
 def new_code() -> str:
@@ -29,8 +29,8 @@ def new_code() -> str:
 
 
 def meant(code: str) -> str:
-    """A code as it was meant: without spaces and hyphens, O as 0, I and L as 1."""
-    return code.upper().translate(_MEANT)
+    """A code in normal form: without spaces and hyphens, O as 0, I and L as 1."""
+    return code.upper().translate(_LOOKALIKES)
 
 
 def check_identity(channel: str, sender: str) -> None:
@@ -42,55 +42,53 @@ def check_identity(channel: str, sender: str) -> None:
 
 
 class Channels:
-    """Who is who on which channel."""
+    """The links between senders and users."""
 
     def __init__(self, core: Core) -> None:
-        self._core = core
-        self._clock = core.clock
-        self._storage = core.storage
+        self._clock, self._channels = core.clock, core.storage.channels
 
     async def link_code(self, user: str) -> str:
-        """A code that makes whoever sends it from a channel this user, once, within `CODE_LIFE`.
+        """A code that links its sender on a channel to this user, once, within `CODE_LIFE`.
 
-        An earlier code of the user ends. Only a hash of it is kept.
+        It replaces an earlier code of the user. Only its hash is stored.
         """
         code, now = new_code(), self._clock()
-        await self._storage.channels.put_code(owned(user), _hashed(code), now=now, until=now + CODE_LIFE)
+        await self._channels.put_code(owned(user), _hashed(code), now=now, until=now + CODE_LIFE)
         return code
 
     async def link_channel(self, channel: str, sender: str, code: str) -> str:
-        """Makes the sender on that channel the user whose code it is; the user's id.
+        """Links the sender to the user of this code; returns the user's id.
 
-        Raises InputRefused('link_wrong') for a code that is not, or no longer, one; TooMuch('link_paused')
-        after `TRIES` within `PAUSE`, whatever is tried then; InputRefused as `check_identity`.
+        Raises InputRefused('link_wrong') for an unknown or expired code; TooMuch('link_paused')
+        after `TRIES` within `PAUSE`, even for a right code; InputRefused as `check_identity`.
         """
         check_identity(channel, sender)
         now, identity = self._clock(), digest(f"{channel}\x1f{sender}")
-        count, until = await self._storage.channels.count_try(identity, now, now + PAUSE)
+        count, until = await self._channels.count_try(identity, now, now + PAUSE)
         if count > TRIES:
             raise TooMuch("link_paused", seconds=max(1, round((until - now).total_seconds())))
-        user = await self._storage.channels.take_code(_hashed(code), now)
+        user = await self._channels.take_code(_hashed(code), now)
         if user is None:
             raise InputRefused("link_wrong")
-        await self._storage.channels.put_link(ChannelLink(channel=channel, sender=sender, user=user, at=now))
-        await self._storage.channels.clear_tries(identity)
+        await self._channels.put_link(ChannelLink(channel=channel, sender=sender, user=user, at=now))
+        await self._channels.clear_tries(identity)
         return user
 
     async def linked_user(self, channel: str, sender: str) -> str | None:
-        """The user whom this sender was linked to; None for a stranger. InputRefused as `check_identity`."""
+        """The user linked to this sender; None for a stranger. Raises InputRefused as `check_identity`."""
         check_identity(channel, sender)
-        found = await self._storage.channels.link(channel, sender)
+        found = await self._channels.link(channel, sender)
         return found.user if found is not None else None
 
     async def channel_links(self, user: str) -> list[ChannelLink]:
-        """The senders who are this user, by channel."""
-        return await self._storage.channels.links(owned(user))
+        """The senders linked to this user, by channel."""
+        return await self._channels.links(owned(user))
 
     async def unlink_channel(self, user: str, channel: str, sender: str) -> bool:
-        """Ends a link; False when the user has no such."""
-        return await self._storage.channels.drop_link(owned(user), channel, sender)
+        """Removes a link; False when the user has no such link."""
+        return await self._channels.drop_link(owned(user), channel, sender)
 
 
 def _hashed(code: str) -> str:
-    """What is kept and looked for: time tells nothing of a code, only of its hash."""
+    """The stored form of a code: a comparison of hashes leaks nothing of the code by its time."""
     return digest(f"link\x1f{meant(code)}")

@@ -4,12 +4,4 @@ from thoughtcycle.memory.core.availability import Availability, explicit
 from thoughtcycle.memory.core.core import Core, owned
 from thoughtcycle.memory.core.worker import Kind, OnOutcome, Worker
 
-__all__ = [
-    "Availability",
-    "Core",
-    "Kind",
-    "OnOutcome",
-    "Worker",
-    "explicit",
-    "owned",
-]
+__all__ = ["Availability", "Core", "Kind", "OnOutcome", "Worker", "explicit", "owned"]

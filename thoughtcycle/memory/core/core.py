@@ -57,11 +57,6 @@ class Core:
         self.queue = JobQueue(storage.jobs, clock)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    @property
-    def index_memory(self) -> int:
-        """Bytes that the indexes of all users take at the moment, about."""
-        return self.memory_indexes.nbytes + self.message_indexes.nbytes
-
     async def embed(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
         """Text → vector (float32, unit length), all asked in one call; {} without embeddings."""
         return await embed(self.embeddings, texts)
@@ -153,19 +148,18 @@ class Core:
         wanted = [record for record in records if record.status == "active"]
         existing = await self.storage.memories.same(
             user,
-            identities=[identity(record.type, record.content) for record in wanted],
+            identities=[_identity(record) for record in wanted],
             keys=[record.key for record in wanted if record.key is not None],
         )
         others = [other for other in existing if other.id not in without]
         for record in wanted:
             for other in others:
-                if other.id != record.id and _same_place(record, other):
+                same_key = record.key is not None and record.key == other.key
+                same = same_key or _identity(record) == _identity(other)
+                if same and other.id != record.id:
                     raise InputRefused(code, key=repr(other.key or other.text[:60]))
             others.append(record)
 
 
-def _same_place(one: MemoryRecord, other: MemoryRecord) -> bool:
-    """Whether the two cannot both be active: one key, or the same content."""
-    if one.key is not None and one.key == other.key:
-        return True
-    return identity(one.type, one.content) == identity(other.type, other.content)
+def _identity(record: MemoryRecord) -> str:
+    return identity(record.type, record.content)

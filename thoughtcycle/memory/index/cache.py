@@ -3,7 +3,7 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Hashable, Sequence, Sized
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence, Sized
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from thoughtcycle.memory.index.memory_index import MemoryIndex
 from thoughtcycle.memory.index.message_index import MessageIndex
 from thoughtcycle.memory.model import MessageVector
 from thoughtcycle.memory.redaction import Masks
-from thoughtcycle.memory.storage import CycleFeed, Storage, StoredItem
+from thoughtcycle.memory.storage import Storage, StoredItem
 from thoughtcycle.memory.text import digest
 
 BUDGET = 512_000_000
@@ -49,8 +49,9 @@ class _Slot(Generic[Index]):
 class IndexCache(ABC, Generic[Index]):
     """One index per user within a memory budget, least recently used first out. For one event loop."""
 
-    def __init__(self, budget: int = BUDGET) -> None:
-        """`budget` in bytes; the index in use stays, however large."""
+    def __init__(self, empty: Callable[[], Index], budget: int) -> None:
+        """`empty` makes an index; `budget` in bytes: the index in use stays, however large."""
+        self._empty = empty
         self._slots: OrderedDict[str, _Slot[Index]] = OrderedDict()
         self._budget = budget
         self.nbytes = 0
@@ -59,10 +60,6 @@ class IndexCache(ABC, Generic[Index]):
     @abstractmethod
     def _state(self, user: str) -> Hashable:
         """A value that changes with each write the index must know; None: only a read can tell."""
-
-    @abstractmethod
-    def _empty(self) -> Index:
-        """An index without content."""
 
     @abstractmethod
     async def _catch_up(self, user: str, index: Index) -> Index:
@@ -122,7 +119,7 @@ class MemoryIndexes(IndexCache[MemoryIndex]):
 
     def __init__(self, storage: Storage, model: str | None, budget: int = BUDGET) -> None:
         """`model` names the embedding model whose vectors count; None: words only."""
-        super().__init__(budget)
+        super().__init__(MemoryIndex, budget)
         self._storage, self._model = storage, model
 
     async def past(self, user: str, at: datetime) -> MemoryIndex:
@@ -147,9 +144,6 @@ class MemoryIndexes(IndexCache[MemoryIndex]):
         glimpse = self._storage.glimpse(user)
         return glimpse and glimpse.pulse
 
-    def _empty(self) -> MemoryIndex:
-        return MemoryIndex()
-
     async def _catch_up(self, user: str, index: MemoryIndex) -> MemoryIndex:
         feed = await self._storage.memories.feed(user, index.number, model=self._model)
         if feed.number < index.number:  # the database file was replaced by another
@@ -167,7 +161,7 @@ class MessageIndexes(IndexCache[MessageIndex]):
         self, storage: Storage, embeddings: Embedder | None, masks: Masks, budget: int = BUDGET
     ) -> None:
         """`masks` redact the words of hidden memories."""
-        super().__init__(budget)
+        super().__init__(MessageIndex, budget)
         self._storage, self._embeddings, self._masks = storage, embeddings, masks
 
     async def embed_missing(self, user: str, index: MessageIndex) -> None:
@@ -198,9 +192,6 @@ class MessageIndexes(IndexCache[MessageIndex]):
     def _state(self, user: str) -> Hashable:
         return self._storage.glimpse(user)
 
-    def _empty(self) -> MessageIndex:
-        return MessageIndex()
-
     async def _catch_up(self, user: str, index: MessageIndex) -> MessageIndex:
         model = self._embeddings.name if self._embeddings is not None else None
         mask, feed = await asyncio.gather(
@@ -211,16 +202,9 @@ class MessageIndexes(IndexCache[MessageIndex]):
             feed = await self._storage.transcript.cycle_feed(user, 0, model=model)
         if feed.number == index.number:
             return index
-        if _is_small(feed):
+        texts = [message.text for cycle in feed.cycles for message in (cycle.message, *cycle.replies)]
+        if len(feed.cycles) <= _FEW_CYCLES and sum(map(len, texts)) < _FEW_CHARACTERS:
             index.apply(feed)
         else:
             await asyncio.to_thread(index.apply, feed)
         return index
-
-
-def _is_small(feed: CycleFeed) -> bool:
-    """Whether indexing it takes less time than starting another thread."""
-    if len(feed.cycles) > _FEW_CYCLES:
-        return False
-    texts = (message.text for cycle in feed.cycles for message in (cycle.message, *cycle.replies))
-    return sum(map(len, texts)) < _FEW_CHARACTERS

@@ -1,4 +1,4 @@
-"""What gives vectors for texts (LangChain's Embeddings with a name), and the form in which they are kept."""
+"""The interface of embedding models (LangChain's Embeddings with a name), and the stored form of vectors."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -19,7 +19,8 @@ from thoughtcycle.memory.index.ranking import (
     full_weight,
     fuse,
     idf,
-    saturation,
+    length_norms,
+    saturated,
     spread,
 )
 from thoughtcycle.memory.index.vectors import MANY, Vectors
@@ -151,12 +152,11 @@ class MessageIndex:
         relevance = fuse(cosines[slots], words.share[slots], words.coverage[slots], mean=mean, floor=floor)
         order = np.lexsort((-slots, -relevance))[:limit]
         found = zip(slots[order].tolist(), relevance[order].tolist(), strict=True)
-        return [self._hit(slot, value) for slot, value in found if value > 0]
-
-    def _hit(self, slot: int, relevance: float) -> MessageHit:
-        message = self._messages[slot]
-        assert message is not None  # only live slots are found
-        return MessageHit(relevance=relevance, **message._asdict())
+        return [
+            MessageHit(relevance=value, **message._asdict())
+            for slot, value in found
+            if value > 0 and (message := self._messages[slot]) is not None
+        ]
 
     def _keywords(self, query: Sequence[Term]) -> Keywords:
         """Keyword evidence of every slot: own words, neighbours' words, speaker and date."""
@@ -165,7 +165,7 @@ class MessageIndex:
         all_live = np.flatnonzero(live)
         length: Scores = spread(all_live, own[all_live], self._before, self._after, size)
         length += ABOUT * about * live
-        mean = float(length.sum()) / max(len(self), 1)
+        norms = length_norms(length, float(length.sum()) / max(len(self), 1))
         bm25, matched = np.zeros(size, np.float32), np.zeros(size, np.float32)
         weights = []
         for term in list(dict.fromkeys(query))[:MOST_TERMS]:
@@ -177,7 +177,7 @@ class MessageIndex:
             holders = np.flatnonzero(frequency)
             weight = idf(len(self), len(holders))
             weights.append(weight)
-            bm25[holders] += weight * saturation(frequency[holders], length[holders], mean)
+            bm25[holders] += weight * saturated(frequency[holders], norms[holders])
             matched[holders] += weight
         share = bm25 / max(MOST_SATURATED * sum(weights), 1e-9)
         return Keywords(np.arange(size), share, np.minimum(1.0, matched / max(full_weight(weights), 1e-9)))

@@ -1,6 +1,6 @@
 """How well a memory answers a query: fusion of dense and keyword evidence, then weight and recency (pure)."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import exp, log
@@ -35,7 +35,7 @@ _FEW_TERMS = 3
 _SMALL_SPACE = 50
 _K1, _B = 1.2, 0.75
 MOST_SATURATED = _K1 + 1
-"""What `saturation` comes near for a word that is said again and again."""
+"""Limit of `saturated` for a word that is said again and again."""
 
 Scores = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.floating]
@@ -67,18 +67,13 @@ def idf(documents: int, containing: int) -> float:
     return log(1 + (size - min(found, size) + 0.5) / (found + 0.5))
 
 
-def saturation(frequency: Scores, length: Scores, mean_length: float) -> Scores:
-    """BM25's factor of a term's frequency, length-normalised (Robertson & Zaragoza 2009, k1 1.2, b 0.75)."""
-    return saturated(frequency, length_norms(length, mean_length))
-
-
 def length_norms(length: Scores, mean_length: float) -> Scores:
-    """The part of BM25's denominator that depends on the length of a document."""
+    """BM25's length normalisation (Robertson & Zaragoza 2009, k1 1.2, b 0.75)."""
     return (_K1 * (1 - _B + _B * length / max(mean_length, 1e-9))).astype(np.float32)
 
 
 def saturated(frequency: Scores, norm: Scores) -> Scores:
-    """`saturation` given the norms of the lengths (see `length_norms`)."""
+    """BM25's factor of a term's frequency, given the norms of the lengths (see `length_norms`)."""
     slowed: Scores = frequency + norm
     factor: Scores = frequency * np.float32(MOST_SATURATED) / slowed
     return factor
@@ -176,7 +171,12 @@ def layer_score(
 def best_key(query: Iterable[Term], keys: Sequence[str]) -> str | None:
     """The first search key that shares most words with the query; None when none shares any."""
     wanted = list(query)
-    counts = {key: _shared(wanted, terms(key)) for key in keys}
+
+    def shared(key: str) -> int:
+        forms = {form for term in terms(key) for form in term}
+        return sum(not forms.isdisjoint(term) for term in wanted)
+
+    counts = {key: shared(key) for key in keys}
     best = max(counts, key=lambda key: counts[key], default=None)
     return best if best is not None and counts[best] else None
 
@@ -187,8 +187,3 @@ def checked_recipe(name: str) -> Recipe:
         if recipe == name:
             return recipe
     raise InputRefused("unknown_recipe", recipe=repr(name), known=", ".join(_RECIPES))
-
-
-def _shared(query: Collection[Term], key: Collection[Term]) -> int:
-    known = {form for term in key for form in term}
-    return sum(1 for term in query if known.intersection(term))

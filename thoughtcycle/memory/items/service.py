@@ -1,4 +1,4 @@
-"""Items: what apps keep by key beside a user's memories, in a space of its own, and when one runs out."""
+"""Items that apps keep by key beside a user's memories, in a space of their own, and their expiry."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -15,14 +15,14 @@ from thoughtcycle.memory.search import FACTS, Search, plain_query
 from thoughtcycle.memory.storage import StoredItem
 
 PASSING = "passing"
-"""Tag of the items that run out some time."""
+"""Tag of items with an expiry."""
 
 Test: TypeAlias = Callable[[Any], bool]
 """Whether a search lets an item of this content through."""
 
 
-def run_out(item: StoredItem, access: Access | None, now: datetime) -> bool:
-    """Whether an item's time is over: its `ttl`, minutes since it was put or read (LangGraph's `PutOp`)."""
+def has_expired(item: StoredItem, access: Access | None, now: datetime) -> bool:
+    """Whether an item has expired: `ttl` minutes after it was put or read (LangGraph's `PutOp`)."""
     minutes = item.content.get("ttl")
     if minutes is None:
         return False
@@ -31,29 +31,26 @@ def run_out(item: StoredItem, access: Access | None, now: datetime) -> bool:
 
 
 class Items:
-    """What a store of items asks of the engine; the space is that of `owners.item_space`."""
+    """The items of a space, that of `item_space(user)`."""
 
     def __init__(self, core: Core, search: Search, erasure: Erasure) -> None:
-        self._core = core
         self._search, self._erasure = search, erasure
-        self._accesses = core.accesses
-        self._clock = core.clock
-        self._indexes = core.memory_indexes
-        self._storage = core.storage
+        self._accesses, self._clock = core.accesses, core.clock
+        self._memories, self._indexes = core.storage.memories, core.memory_indexes
 
     async def keyed(self, user: str, keys: Collection[str]) -> dict[str, StoredItem]:
-        """Key → the item that holds it; keys that none holds are left out."""
-        found = await self._storage.memories.items(user, keys=keys) if keys else []
+        """Key → item; keys without an item are left out."""
+        found = await self._memories.items(user, keys=keys) if keys else []
         return {item.key: item for item in found if item.key is not None}
 
     async def items(self, user: str, ids: Sequence[str]) -> list[StoredItem]:
-        """Those of these items that are there, in this order, as they read now."""
-        found = {item.id: item for item in await self._storage.memories.items(user, ids=ids)} if ids else {}
+        """The stored items among `ids`, in this order."""
+        found = {item.id: item for item in await self._memories.items(user, ids=ids)} if ids else {}
         return [found[id] for id in ids if id in found]
 
     async def deleted(self, user: str, key: str) -> list[str]:
         """Ids of the items that held this key until they were deleted, the last deleted first."""
-        found = await self._storage.memories.listing(user, ["hidden"], key=key)
+        found = await self._memories.listing(user, ["hidden"], key=key)
         return [record.id for record in found if record.current is None]
 
     async def tagged(self, user: str, tag: str | None) -> list[str]:
@@ -64,10 +61,10 @@ class Items:
     async def passed(
         self, user: str, test: Test | None, *, tag: str | None, first: Collection[str], limit: int
     ) -> list[str]:
-        """Ids of at most `limit` items with this tag that pass `test` and whose time is not over.
+        """Ids of at most `limit` items with this tag that pass `test` and have not expired.
 
-        Those that come `first`, in their order, then the others, the last changed first. `test` must not
-        change what it is given; what it looks at stays in memory, up to `values.MOST`.
+        First those of `first`, in their order, then the others, the last changed first. `test` must not
+        change the content it is given, which is cached (`ItemCache`).
         """
         found: list[str] = []
         async with self._indexes.index(user) as index:
@@ -76,19 +73,19 @@ class Items:
                 there = dict.fromkeys(ids)
                 ids = chain(filter(there.__contains__, first), (id for id in there if id not in first))
             size = PAGE if test is not None else min(max(limit, 1), len(index))
-            while len(found) < limit and (some := list(islice(ids, size))):
-                looked = [id for id in some if test is not None or id in passing]
-                items = await self._indexes.items(user, index, looked)
+            while len(found) < limit and (page := list(islice(ids, size))):
+                read = [id for id in page if test is not None or id in passing]
+                items = await self._indexes.items(user, index, read)
                 fitting = [item for item in items if test is None or test(item.content)]
-                out = set(looked).difference(item.id for item in fitting) | await self.passing(user, fitting)
-                found += [id for id in some if id not in out]
-                await asyncio.sleep(0)  # of very many items, other callers have their turn between two pages
+                out = set(read).difference(item.id for item in fitting) | await self.expired(user, fitting)
+                found += [id for id in page if id not in out]
+                await asyncio.sleep(0)  # lets other callers run between two pages
         return found[:limit]
 
     async def likeliest(self, user: str, query: str, *, tag: str | None, limit: int) -> dict[str, float]:
-        """Id → relevance in (0, 1] of the active memories with this tag that `query` speaks of, best first.
+        """Id → relevance in (0, 1] of the `limit` items with this tag that answer `query` best, best first.
 
-        At most `limit`; however little they have to do with it. No document is read. Raises ModelFailed.
+        There is no floor. No record is read. Raises ModelFailed.
         """
         query = plain_query(query)
         vector = await self._search.query_vector(user, query, None, FACTS)
@@ -97,36 +94,35 @@ class Items:
         return {one.memory: one.relevance for one in found[:limit]}
 
     async def tags(self, user: str) -> list[str]:
-        """All tags of the active memories, sorted."""
+        """All tags of the active items, sorted."""
         async with self._indexes.index(user) as index:
             return index.active.tags()
 
     def note_read(self, user: str, ids: Iterable[str]) -> None:
-        """Counts one access of each of these memories, which is written behind."""
+        """Counts one access of each of these items, written behind."""
         self._accesses.note(user, ids, self._clock())
 
-    async def passing(self, user: str, items: Iterable[StoredItem]) -> set[str]:
-        """The ids of those of these items whose time is over."""
+    async def expired(self, user: str, items: Iterable[StoredItem]) -> set[str]:
+        """Ids of the expired ones of these items."""
         now = self._clock()
-        over = [item for item in items if run_out(item, None, now)]
-        read = await self._accesses.read(user, [item.id for item in over]) if over else {}
-        return {item.id for item in over if run_out(item, read.get(item.id), now)}
+        old = [item for item in items if has_expired(item, None, now)]
+        read = await self._accesses.read(user, [item.id for item in old]) if old else {}
+        return {item.id for item in old if has_expired(item, read.get(item.id), now)}
 
     async def sweep_items(self, user: str) -> int:
-        """Gives up the items of `user` whose time is over: the next erasing empties them. How many."""
+        """Hides expired items of `user` for the next erasure; returns how many."""
         space, count = item_space(user), 0
         ids = await self.tagged(space, PASSING)
         for start in range(0, len(ids), PAGE):
-            over = await self.passing(space, await self.items(space, ids[start : start + PAGE]))
-            if over:
-                await self._erasure.give_up(space, over)
-            count += len(over)
+            expired = await self.expired(space, await self.items(space, ids[start : start + PAGE]))
+            if expired:
+                await self._erasure.give_up(space, expired)
+            count += len(expired)
         return count
 
     async def erase_passed(self, user: str) -> int:
-        """As `sweep_items`, and empties them at once."""
-        count = await self.sweep_items(user)
-        if count:
+        """As `sweep_items`, and erases them at once."""
+        if count := await self.sweep_items(user):
             await self._erasure.complete(item_space(user))
         return count
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.core import Core, explicit, owned
-from thoughtcycle.memory.index import BELIEVED, aware, packed, units, valid_at
+from thoughtcycle.memory.index import ACTIVE, BELIEVED, aware, packed, units, valid_at
 from thoughtcycle.memory.model import (
     Access,
     JournalEntry,
@@ -45,7 +45,6 @@ from thoughtcycle.memory.versioning import (
 )
 
 _PAGE = 100
-_ACTIVE: tuple[Status, ...] = ("active",)
 
 Listed: TypeAlias = list[MemoryRecord]
 Entries: TypeAlias = list[JournalEntry]
@@ -232,7 +231,7 @@ class Records:
         self,
         user: str,
         *,
-        statuses: Collection[Status] = _ACTIVE,
+        statuses: Collection[Status] = ACTIVE,
         at: datetime | None = None,
         limit: int | None = None,
         offset: int = 0,

@@ -76,10 +76,7 @@ class RecordUpkeep:
         return len(stored)
 
     async def merge_all(
-        self,
-        user: str,
-        pairs: Mapping[str, str],
-        still: Callable[[MemoryRecord, MemoryRecord], bool],
+        self, user: str, pairs: Mapping[str, str], still: Callable[[MemoryRecord, MemoryRecord], bool]
     ) -> int:
         """Merges pairs (the one to end → the one to keep) as `Lifecycle.merge`; returns how many.
 
@@ -98,23 +95,16 @@ class RecordUpkeep:
                 and kept.status == ended.status == "active"
                 and still(kept, ended)
             ]
-            return await self._merging(user, due), len(due)
+            keys = await self._core.keys([record for pair in due for record in pair], {})
+            former: defaultdict[str, list[MemoryRecord]] = defaultdict(list)
+            for version in await self._memories.versions(user, [ended.id for _, ended in due]):
+                former[version.current or ""].append(version)
+            at = self._clock()
+            changes = [merge_writes(kept, ended, former[ended.id], keys, at, None) for kept, ended in due]
+            return [write for writes in changes for write in writes], len(due)
 
         _, count = await self._core.change(owned(user), plan)
         return count
-
-    async def _merging(self, user: str, due: Sequence[tuple[MemoryRecord, MemoryRecord]]) -> list[Write]:
-        """The writes that merge the second memory of each pair into the first."""
-        keys = await self._core.keys([record for pair in due for record in pair], {})
-        former: defaultdict[str, list[MemoryRecord]] = defaultdict(list)
-        for version in await self._memories.versions(user, [ended.id for _, ended in due]):
-            former[version.current or ""].append(version)
-        at = self._clock()
-        return [
-            write
-            for kept, ended in due
-            for write in merge_writes(kept, ended, former[ended.id], keys, at, None)
-        ]
 
     async def condense(self, user: str, id: str, content: str, *, was: str) -> MemoryRecord:
         """Replaces the content of an active memory by a shorter one, in place; the journal keeps the longer.

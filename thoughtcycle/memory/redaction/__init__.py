@@ -5,7 +5,7 @@ from thoughtcycle.memory.redaction.derived import legible_conversation, legible_
 from thoughtcycle.memory.redaction.documents import masked, suspects, unmasked
 from thoughtcycle.memory.redaction.fingerprint import Spared, Trace, common_words, trace
 from thoughtcycle.memory.redaction.redactor import NOTHING, Mask, listed, listed_history, source_spans, ties
-from thoughtcycle.memory.redaction.redactors import ERASING, Masks, out_of_sight
+from thoughtcycle.memory.redaction.redactors import ERASING, Masks
 from thoughtcycle.memory.redaction.tombstones import KEY_BYTES, buried, tombstone
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "listed",
     "listed_history",
     "masked",
-    "out_of_sight",
     "source_spans",
     "suspects",
     "ties",

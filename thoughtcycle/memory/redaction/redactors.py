@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -12,18 +12,13 @@ from thoughtcycle.memory.redaction.fingerprint import Trace, trace
 from thoughtcycle.memory.redaction.redactor import NOTHING, Mask
 from thoughtcycle.memory.redaction.tombstone_redactor import Buried
 from thoughtcycle.memory.redaction.tombstones import KEY_BYTES
-from thoughtcycle.memory.storage import NOT_DELETED, Storage
+from thoughtcycle.memory.storage import Storage
 
 ERASING = "erasing"
 """Reason of a hidden memory that is being erased for good: nothing brings it back."""
 MOST_USERS, MOST_TRACES = 64, 2_000
 CLOCKS = timedelta(minutes=1)
 """By how much the clocks of two machines, or the beginning of a turn and its first read, may differ."""
-
-
-def out_of_sight(hidden: Mapping[str, str | None]) -> frozenset[str]:
-    """Of hidden memories (id → reason) those whose words nobody shall read: no abandoned or undone ones."""
-    return frozenset(id for id, reason in hidden.items() if reason not in NOT_DELETED)
 
 
 class Masks:

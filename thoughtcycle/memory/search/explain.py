@@ -5,15 +5,7 @@ from datetime import datetime
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.core import Core, owned
-from thoughtcycle.memory.model import (
-    Cycle,
-    Frozen,
-    JournalEntry,
-    MemoryRecord,
-    Op,
-    Role,
-    Source,
-)
+from thoughtcycle.memory.model import Cycle, Frozen, JournalEntry, MemoryRecord, Op, Role, Source
 
 AROUND = 200
 """Characters shown on either side of the words that a memory came from."""

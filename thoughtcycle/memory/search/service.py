@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Literal, TypeAlias, overload
+from typing import Literal, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from thoughtcycle.memory.index import (
     unit,
 )
 from thoughtcycle.memory.model import Kind, Layer, MemoryHit, MemoryRecord, MessageHit, Status, file_of
-from thoughtcycle.memory.redaction import out_of_sight
 from thoughtcycle.memory.text import Term, terms
 from thoughtcycle.memory.versioning import search_keys
 
@@ -38,6 +37,22 @@ FACTS: tuple[Part, ...] = ("facts",)
 _STATUSES: dict[Part, Status] = {"facts": "active", "archived": "archived"}
 
 
+class SearchOptions(TypedDict, total=False):
+    """Options of `Search.search` beside `include`."""
+
+    vector: np.ndarray | None
+    limit: int
+    kinds: Collection[Kind] | None
+    layers: Collection[Layer] | None
+    tags: Collection[str] | None
+    since: datetime | None
+    until: datetime | None
+    at: datetime | None
+    recipe: str
+    floor: float
+    counted: bool
+
+
 class Search:
     """Answers from the indexes of memories and messages."""
 
@@ -47,42 +62,11 @@ class Search:
         self._memory_indexes, self._message_indexes = core.memory_indexes, core.message_indexes
 
     @overload
-    async def search(
-        self,
-        user: str,
-        query: str,
-        *,
-        vector: np.ndarray | None = None,
-        limit: int = 5,
-        kinds: Collection[Kind] | None = None,
-        layers: Collection[Layer] | None = None,
-        tags: Collection[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        at: datetime | None = None,
-        recipe: str = "adaptive",
-        floor: float = FLOOR,
-        counted: bool = True,
-    ) -> list[MemoryHit]: ...
+    async def search(self, user: str, query: str, **options: Unpack[SearchOptions]) -> list[MemoryHit]: ...
 
     @overload
     async def search(
-        self,
-        user: str,
-        query: str,
-        *,
-        vector: np.ndarray | None = None,
-        limit: int = 5,
-        kinds: Collection[Kind] | None = None,
-        layers: Collection[Layer] | None = None,
-        tags: Collection[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        at: datetime | None = None,
-        recipe: str = "adaptive",
-        floor: float = FLOOR,
-        include: Collection[Part],
-        counted: bool = True,
+        self, user: str, query: str, *, include: Collection[Part], **options: Unpack[SearchOptions]
     ) -> Sequence[MemoryHit | MessageHit]: ...
 
     async def search(
@@ -112,8 +96,8 @@ class Search:
         search for them makes the vectors that messages lack.
         Filters of memories: of one of these `kinds`, `layers`, `tags` (each None: any), said at or after
         `since` and before `until`; a time without a zone is UTC.
-        `at`: what was believed then instead of what is now, former versions included; this reads all
-        memories of the user, and takes as long. Messages are not narrowed to it.
+        `at`: memories believed then instead, former versions included; this reads all memories of the user.
+        Messages are not narrowed to it.
         `counted`: each memory returned counts as accessed once more (LM-9), which is written behind.
         `recipe` names the evidence that counts: `adaptive`, `words` or `vectors` (index/ranking.py).
         Raises InputRefused('unknown_recipe'), and ModelFailed when embeddings fail.
@@ -182,13 +166,6 @@ class Search:
             return await asyncio.to_thread(
                 index.search, query.text, query.vector, limit=query.limit, floor=query.floor
             )
-
-    async def hidden(self, user: str) -> list[MemoryRecord]:
-        """Memories that the user has hidden; neither abandoned branches nor undone saves."""
-        async with self._memory_indexes.index(owned(user)) as index:
-            ids = sorted(out_of_sight(index.hidden))
-        records = await self._memories.records(user, ids) if ids else []
-        return [record for record in records if record.status == "hidden"]
 
     async def changed(self, user: str, known: Mapping[str, int]) -> dict[str, MemoryRecord | None]:
         """The memories of `known` (id → revision) that changed, as they are now; None: no longer active.

@@ -2,6 +2,4 @@
 
 from thoughtcycle.memory.transcript.service import Transcript
 
-__all__ = [
-    "Transcript",
-]
+__all__ = ["Transcript"]

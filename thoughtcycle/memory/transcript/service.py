@@ -1,4 +1,4 @@
-"""The transcript: chats, their cycles, and which branch of a chat is live."""
+"""The transcript: chats, their cycles, and the live branch of each chat."""
 
 from asyncio import gather
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -35,35 +35,31 @@ from thoughtcycle.memory.versioning import (
 )
 
 _LAST = 4
-"""Exchanges among which a message is looked for that is sent again."""
+"""Latest exchanges in which a message that is sent again is recognised."""
 _LATE = 100
-"""Late cycles in a row behind which a chat goes on."""
+"""Late cycles in a row after which a chat continues."""
 
 
 class Transcript:
-    """Every exchange, kept once; only erasure redacts it (BY-1)."""
+    """Every exchange, stored once; only erasure redacts it (BY-1)."""
 
     def __init__(self, core: Core, conversations: Conversations) -> None:
-        self._core = core
-        self._conversations = conversations
-        self._clock = core.clock
-        self._branches = core.branches
-        self._masks = core.redactors
-        self._model = core.model
-        self._indexes = core.memory_indexes
-        self._storage = core.storage
+        self._core, self._conversations, self._clock = core, conversations, core.clock
+        self._branches, self._masks, self._indexes = core.branches, core.redactors, core.memory_indexes
+        self._cycles, self._chats = core.storage.transcript, core.storage.chats
+        self._memories, self._model = core.storage.memories, core.model
         self.queue = core.queue
 
     async def claim_chat(self, user: str, chat: str) -> Conversation:
-        """The chat, which is this user's from now on; raises NotAllowed('chat_of_another') if it is not."""
-        conversation = await self._storage.chats.claim(chat, owned(user), self._clock())
+        """The chat, assigned to this user if it is new; raises NotAllowed('chat_of_another')."""
+        conversation = await self._chats.claim(chat, owned(user), self._clock())
         if conversation.user != user:
             raise NotAllowed("chat_of_another")
         return conversation
 
     async def check_chat(self, user: str, chat: str) -> None:
         """Raises NotAllowed('chat_of_another') when the chat is another user's; writes nothing."""
-        if await self._storage.chats.owner(chat) not in (None, owned(user)):
+        if await self._chats.owner(chat) not in (None, owned(user)):
             raise NotAllowed("chat_of_another")
 
     async def open_cycle(
@@ -76,13 +72,12 @@ class Transcript:
         channel: str,
         follow: bool = False,
     ) -> Cycle:
-        """The cycle of this message, stored before anything is answered; the same call gives the same cycle.
+        """Stores the cycle of this message before anything is answered; idempotent.
 
-        With `follow` its parent is the end of the chat's live branch, instead of `parent`: the same call
-        gives the same cycle until that is closed, then one behind it. Where it leaves
-        the live branch, the memories of the part left are hidden (`settle_branches`). What a crash left open
-        in this chat is closed first, marked as cut. Raises NotAllowed('chat_of_another'), InputRefused as
-        `storable`.
+        With `follow` its parent is the tip of the live branch instead of `parent`: the same call gives the
+        same cycle until that is closed, then one behind it. Where it leaves the live branch, the memories of
+        the abandoned part are hidden (`settle_branches`). Cycles that a crash left open in this chat are
+        closed first, marked as cut. Raises NotAllowed('chat_of_another'), InputRefused as `storable`.
         """
         storable(message.text)
         now = self._clock()
@@ -95,7 +90,7 @@ class Transcript:
 
     async def begin(self, user: str, chat: str, make: Callable[[Conversation], Cycle]) -> Cycle:
         """Stores the cycle that `make` makes of the chat; see open_cycle."""
-        begun = await self._storage.transcript.begin(owned(user), chat, self._clock(), make)
+        begun = await self._cycles.begin(owned(user), chat, self._clock(), make)
         if begun.cycle is None:
             raise NotAllowed("chat_of_another")
         for left in begun.interrupted:
@@ -109,22 +104,22 @@ class Transcript:
         return begun.cycle
 
     async def _joined(self, cycle: Cycle, chat: Conversation) -> Cycle | None:
-        """The new cycle at the end of the live branch, where late cycles stand there that its thread lacks.
+        """Moves the new cycle behind late cycles at the end of the live branch that its thread lacks.
 
-        It lost its state together with them (an outage took both), and did not branch off: it goes on from
-        what they follow, or from what stood there before they took its place.
+        An outage took both its state and those cycles, so that it did not branch off: its parent is the one
+        they follow, or the one whose place they took. None where that is not the case.
         """
         if cycle.closed or chat.tip is None:
             return None
         parent: str | None = chat.tip
-        for before in await self._storage.transcript.path(cycle.user, cycle.chat, chat.tip, limit=_LATE):
+        for before in await self._cycles.path(cycle.user, cycle.chat, chat.tip, limit=_LATE):
             if not before.late or parent == cycle.parent:
                 break
             parent = before.parent
         if parent == chat.tip:
             return None
         if parent != cycle.parent:
-            seen = live_path(await self._storage.transcript.links(cycle.user, [cycle.chat]), cycle.parent)
+            seen = live_path(await self._cycles.links(cycle.user, [cycle.chat]), cycle.parent)
             if cycle.parent is None or not (parent is None or parent in seen):
                 return None
 
@@ -136,7 +131,7 @@ class Transcript:
     async def append(
         self, user: str, cycle_id: str, execution: str, step: Step, text: CycleMessage | None
     ) -> None:
-        """Keeps what an action did and showed; a repeated run replaces what it wrote before."""
+        """Stores a step of an action and the text it showed; a repeated run replaces them."""
         change = partial(with_progress, execution=execution, step=step, text=text, at=self._clock())
         await self.amend(user, cycle_id, change, tip=False)
 
@@ -152,10 +147,10 @@ class Transcript:
         formation: Literal["none", "pending"] = "pending",
         shown: Sequence[str] = (),
     ) -> Cycle | None:
-        """Adds this execution's reply (a repeated run replaces it) and makes the cycle the chat's tip.
+        """Adds the reply of this execution (a repeated run replaces it); the cycle becomes the chat's tip.
 
-        What was said after it on the live branch, or beside it meanwhile, is abandoned. `shown`: the
-        memories that were given unasked. None where it waits for the database.
+        Later cycles of the live branch, and siblings, are abandoned. `shown`: ids of memories in the
+        briefing. None where the write waits for the database.
         """
         variant = Variant(
             execution=execution,
@@ -192,10 +187,10 @@ class Transcript:
         reply_name: str | None = None,
         formation: Literal["none", "pending"] = "pending",
     ) -> Cycle:
-        """Keeps a complete cycle that took place elsewhere as the chat's newest; the same call adds one only.
+        """Stores a complete cycle that took place elsewhere as the chat's newest; idempotent.
 
         `at` is when it was said; either text may be empty, where only one of the two spoke. `formation`
-        pending: what is worth remembering is taken from it later. Raises NotAllowed('chat_of_another').
+        pending: memories are formed from it later. Raises NotAllowed('chat_of_another').
         """
         await self.claim_chat(user, chat)
         cycle = recorded_cycle(
@@ -207,62 +202,56 @@ class Transcript:
             channel=channel,
             formation=formation,
         )
-        return await self._storage.transcript.append_cycle(cycle)
+        return await self._cycles.append_cycle(cycle)
 
     async def cycle(self, user: str, id: str) -> Cycle | None:
-        """One cycle, without the words of what the user has deleted; None when there is none of this id."""
-        found, mask = await gather(self._storage.transcript.cycle(owned(user), id), self._masks.of(user))
+        """One cycle without the words of deleted memories; None when there is none of this id."""
+        found, mask = await gather(self._cycles.cycle(owned(user), id), self._masks.of(user))
         return found and mask.cycle(found)
 
     async def cycles(self, user: str, ids: Sequence[str]) -> list[Cycle]:
-        """These cycles, in any order, without the words of what the user has deleted."""
+        """These cycles, in any order, without the words of deleted memories."""
         if not ids:
             return []
-        found, mask = await gather(self._storage.transcript.cycles(owned(user), ids), self._masks.of(user))
+        found, mask = await gather(self._cycles.cycles(owned(user), ids), self._masks.of(user))
         return [mask.cycle(cycle) for cycle in found]
 
     async def branch(self, user: str, chat: str) -> list[str]:
         """Ids of the cycles on the chat's live branch, oldest first; reads the links of the whole chat."""
-        tip = (await self.claim_chat(user, chat)).tip  # first: whatever it is by then, its links are there
-        return path_from_tip(await self._storage.transcript.links(user, [chat]), tip)[::-1]
+        tip = (await self.claim_chat(user, chat)).tip  # read first: its links are stored by then
+        return path_from_tip(await self._cycles.links(user, [chat]), tip)[::-1]
 
     async def is_live(self, user: str, chat: str, cycle: str) -> bool:
-        """Whether a cycle is on the chat's live branch; as a rule it is the end of it, and little is read."""
+        """Whether a cycle is on the chat's live branch; for its tip, little is read."""
         tip = (await self.claim_chat(user, chat)).tip
         return await self._branches.contains(user, chat, tip, cycle)
 
     async def left_behind(self, user: str, chat: str, cycle: Cycle) -> frozenset[str]:
-        """The cycles of the chat that do not lead to this open one, since an earlier message was edited.
+        """The cycles of the chat that are no ancestors of this open one, since an earlier message was edited.
 
-        As a rule there are none, and little is read; else the links of the whole chat.
+        Reads the links of the whole chat only where there may be any.
         """
-        known = await self._storage.chats.conversation(owned(user), chat)
+        known = await self._chats.conversation(owned(user), chat)
         if known is None or known.tip in (None, cycle.id, cycle.parent):
             return frozenset()
-        links = await self._storage.transcript.links(user, [chat])
+        links = await self._cycles.links(user, [chat])
         return frozenset(links.keys() - live_path(links, cycle.parent))
 
     async def conversation(
         self, user: str, chat: str, *, limit: int = 2, tip: str | None = None
     ) -> list[Cycle]:
-        """The last `limit` closed cycles on the path to `tip` (None: the chat's), oldest first.
-
-        Without the words of what the user has deleted.
-        """
+        """The last `limit` closed cycles on the path to `tip` (None: the chat's), oldest first, masked."""
         if tip is None:
             tip = (await self.claim_chat(user, chat)).tip
         if tip is None or limit < 1:
             return []
-        path = self._storage.transcript.path(owned(user), chat, tip, limit=limit)
+        path = self._cycles.path(owned(user), chat, tip, limit=limit)
         found, mask = await gather(path, self._masks.of(user))
         return [mask.cycle(cycle) for cycle in reversed(found)]
 
     async def answered(self, user: str, chat: str, message: str) -> Cycle | None:
-        """The cycle in which the message of this id got its whole reply, among the chat's last few.
-
-        None where there is none. Without the words of what the user has deleted.
-        """
-        known = await self._storage.chats.conversation(owned(user), chat)
+        """The cycle among the chat's last few in which the message of this id got its whole reply, masked."""
+        known = await self._chats.conversation(owned(user), chat)
         if known is None or known.tip is None:
             return None
         last = await self.conversation(user, chat, limit=_LAST, tip=known.tip)
@@ -270,26 +259,26 @@ class Transcript:
         return next((cycle for cycle in of_message if not cycle.variants[-1].cut), None)
 
     async def sweep(self, older_than: timedelta = timedelta(minutes=10)) -> int:
-        """Closes the cycles, of any user, that gave no sign of life for so long; how many there were."""
-        left = await self._storage.transcript.open_cycles(before=self._clock() - older_than)
+        """Closes the cycles, of any user, without activity for so long; returns how many."""
+        left = await self._cycles.open_cycles(before=self._clock() - older_than)
         for cycle in left:
             await self.cut_off(cycle)
         return len(left)
 
     async def cut_short(self, user: str, chat: str) -> None:
-        """Closes what stands open in the chat: its turn was stopped, and what was said of it is kept."""
-        for cycle in await self._storage.transcript.open_cycles(user=owned(user), chat=chat):
+        """Closes the open cycles of the chat after its turn was stopped; the text shown so far is kept."""
+        for cycle in await self._cycles.open_cycles(user=owned(user), chat=chat):
             await self.cut_off(cycle)
 
     async def settle_branches(
         self, user: str, chat: str, tip: str | None, *, anew: Collection[str] = ()
     ) -> list[MemoryRecord]:
-        """Hides memories that only abandoned branches of this chat said, restores those of its live one.
+        """Hides memories from abandoned branches of this chat, restores those of its live one; returns both.
 
-        `tip` ends the live branch. Of cycles that were answered `anew`, what the assistant said before is
-        abandoned, too; what abandoned branches showed leaves the profile. Gives the memories that changed.
+        `tip` ends the live branch. Memories from a former reply of cycles answered `anew` are hidden too, and
+        observations from abandoned branches leave the profile.
         """
-        links = await self._storage.transcript.links(owned(user), [chat])
+        links = await self._cycles.links(owned(user), [chat])
         live = live_path(links, tip)
         dead = links.keys() - live
         async with self._indexes.index(user) as index:
@@ -299,11 +288,11 @@ class Transcript:
             return []
 
         async def plan() -> tuple[list[Write], None]:
-            records = await self._storage.memories.of_cycles(user, concerned)
+            records = await self._memories.of_cycles(user, concerned)
             named = [id for record in records for id in (record.id, record.current) if id is not None]
-            versions = await self._storage.memories.versions(user, named)
-            versions += await self._storage.memories.records(user, named)
-            vectors = await self._storage.memories.vectors(user, [record.id for record in versions])
+            versions = await self._memories.versions(user, named)
+            versions += await self._memories.records(user, named)
+            vectors = await self._memories.vectors(user, [record.id for record in versions])
             keys = Keys(self._model, stored={vector.id: vector for vector in vectors})
             replies = await self._answered_anew(user, [*records, *versions])
             at = self._clock()
@@ -315,23 +304,23 @@ class Transcript:
         return list(stored.values())
 
     async def _answered_anew(self, user: str, records: Iterable[MemoryRecord]) -> dict[str, str]:
-        """What those cycles of `records` say now that the assistant answered more than once."""
+        """Cycle → current reply, for source cycles of `records` with more than one reply."""
         spoken = {one.source.cycle for one in records if one.source.speaker == "assistant"} - {None}
-        cycles = await self._storage.transcript.cycles(user, sorted(map(str, spoken))) if spoken else []
+        cycles = await self._cycles.cycles(user, sorted(map(str, spoken))) if spoken else []
         return {cycle.id: reply_text(cycle) for cycle in cycles if len(cycle.variants) > 1}
 
     async def cut_off(self, cycle: Cycle) -> None:
         change = partial(closed_early, at=self._clock(), formation=await self.formation_state(cycle.user))
-        await self._storage.transcript.amend_cycle(cycle.user, cycle.id, change, tip=True)
+        await self._cycles.amend_cycle(cycle.user, cycle.id, change, tip=True)
 
     async def formation_state(self, user: str) -> Literal["none", "pending"]:
-        """What becomes of a cycle: while the user has paused nothing is learned (BY-10)."""
+        """The state for a closed cycle: while the user has paused, nothing is learned (BY-10)."""
         return "none" if (await self._conversations.settings(user)).paused else "pending"
 
     async def amend(
         self, user: str, cycle_id: str, change: Callable[[Cycle], Cycle], *, tip: bool
     ) -> Amended:
-        amended = await self._storage.transcript.amend_cycle(owned(user), cycle_id, change, tip=tip)
+        amended = await self._cycles.amend_cycle(owned(user), cycle_id, change, tip=tip)
         if amended is None:
             raise NotAllowed("cycle_unknown", id=repr(cycle_id))
         return amended
