@@ -63,7 +63,7 @@ FORMER_NAMES = re.compile(
     r"|ageing|volume|gardening|seeking|masking|masks|blotting|buried|shelf|recipes|spaces|engine|live|sift|observe)$",
     re.IGNORECASE,
 )
-RENAMED_LATER = {"redaction", "erasure", "conversation"}
+RENAMED_LATER = {"redaction", "erasure"}
 """Packages of `memory/` whose former names are still in use."""
 ENTERED_BY_CONFIGURATION = "thoughtcycle.graph.app"
 """Named by langgraph.json: the one module of `graph/` that may look up into `runtime`."""

@@ -3,7 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import filterfalse
 from typing import Any
 
@@ -50,23 +50,6 @@ class Answer:
         return all(map(self.has, self.line.expect)) and not any(map(self.has, self.line.forbid))
 
 
-@dataclass
-class _Turn:
-    """Events of a run, collected while it goes on."""
-
-    parts: list[str] = field(default_factory=list)
-    tokens: int = 0
-    recalled: float = 0.0
-
-    def add(self, values: dict[str, Any]) -> None:
-        """Adds the update of a node."""
-        if (briefing := values.get("briefing")) and briefing["text"]:
-            self.parts += [briefing["text"], briefing.get("session", "")]
-            self.tokens += briefing["tokens"]
-        self.parts += [one.text for one in values.get("messages", ()) if isinstance(one, AIMessage)]
-        self.tokens += sum(step.get("tokens", 0) for step in values.get("steps", ())[-1:])
-
-
 async def answers(
     lines: Sequence[Line], mind: Mind, embeddings: Embedder | None, limits: Limits | None = None
 ) -> list[Answer]:
@@ -87,28 +70,28 @@ async def answers(
 
 
 async def _asked(graph: ThoughtCycle, line: Line, said: Sequence[tuple[str, str]]) -> Answer:
-    turn, start = _Turn(), time.perf_counter()
-    thread = named_id(line.user, line.chat)
+    parts: list[str] = []
+    tokens, recalled, start = 0, 0.0, time.perf_counter()
     updates = graph.astream(
         {"messages": [HumanMessage(line.message)]},
-        {"configurable": {"thread_id": thread}},
+        {"configurable": {"thread_id": named_id(line.user, line.chat)}},
         context=Context(user_id=line.user, channel="metrics"),
         stream_mode="updates",
     )
     async for update in updates:
         for node, values in update.items():
-            turn.add(values or {})
+            found: dict[str, Any] = values or {}
+            if (briefing := found.get("briefing")) and briefing["text"]:
+                parts += [briefing["text"], briefing.get("session", "")]
+                tokens += briefing["tokens"]
+            parts += [one.text for one in found.get("messages", ()) if isinstance(one, AIMessage)]
+            tokens += sum(step.get("tokens", 0) for step in found.get("steps", ())[-1:])
             if node == RECALL:
-                turn.recalled = time.perf_counter() - start
+                recalled = time.perf_counter() - start
+    seconds = time.perf_counter() - start
     chats = [{where for where, text in said if fold(word) in text} for word in line.expect]
-    return Answer(
-        line=line,
-        text=fold("\n".join(turn.parts)),
-        tokens=turn.tokens,
-        recalled=turn.recalled,
-        seconds=time.perf_counter() - start,
-        elsewhere=bool(chats) and all(each and line.chat not in each for each in chats),
-    )
+    elsewhere = bool(chats) and all(each and line.chat not in each for each in chats)
+    return Answer(line, fold("\n".join(parts)), tokens, recalled, seconds, elsewhere)
 
 
 def dialogue_metrics(found: Sequence[Answer]) -> list[Metric]:

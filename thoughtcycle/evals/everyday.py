@@ -150,15 +150,13 @@ def as_text(results: Mapping[Language, Mapping[Half, Tallies]]) -> str:
         for half, tallies in halves.items():
             head = "".join(f"{name:>12}" for name, _, _ in COLUMNS)
             categories = dict.fromkeys(category for category, _ in tallies if category != ALL)
-            lines = [_line(category, tallies) for category in (*categories, ALL)]
-            blocks.append("\n".join([f"{language + ' ' + half:<20}{head}", *lines]))
+            lines = [f"{language + ' ' + half:<20}{head}"]
+            for category in (*categories, ALL):
+                shares = [getattr(tallies[category, measure], figure) for _, measure, figure in COLUMNS]
+                cells = ("–" if share is None else f"{share:.3f}" for share in shares)
+                lines.append(f"{category:<20}" + "".join(f"{cell:>12}" for cell in cells))
+            blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
-
-
-def _line(category: str, tallies: Tallies) -> str:
-    shares = (getattr(tallies[category, measure], figure) for _, measure, figure in COLUMNS)
-    cells = ("–" if share is None else f"{share:.3f}" for share in shares)
-    return f"{category:<20}" + "".join(f"{cell:>12}" for cell in cells)
 
 
 def as_json(results: Mapping[Language, Mapping[Half, Tallies]]) -> dict[str, Any]:

@@ -23,13 +23,15 @@ async def memory_metrics(memory: Memory, user: str) -> list[Metric]:
         for cycle in cycles
         if len(cycle.variants) == 1 and not cycle.variants[-1].cut  # another reply was asked for later
     ]
+    steps = [cycle.variants[-1].steps if cycle.variants else () for cycle in cycles]
+    tokens = [float(sum(step.get("tokens", 0) for step in each)) for each in steps]
     return [
         share("continuity", await _continued(memory, user, cycles), "store"),
         mean("memory_time", await _days(memory, user), "days", "store"),
         mean("confidence", [one.confidence for one in profile.entries], "share", "store"),
         *times("retrieval", await _searched(memory, user, cycles), "store"),
         *times("latency", [each for each in latencies if each >= 0], "store"),
-        mean("tokens", [float(_tokens(cycle)) for cycle in cycles], "tokens", "store"),
+        mean("tokens", tokens, "tokens", "store"),
         Metric("storage", float(census.bytes), "bytes", 1, "store"),
     ]
 
@@ -81,8 +83,3 @@ async def _searched(memory: Memory, user: str, cycles: Sequence[Cycle]) -> list[
 
 def _shown(cycle: Cycle) -> Sequence[str]:
     return cycle.variants[-1].shown if cycle.variants else ()
-
-
-def _tokens(cycle: Cycle) -> int:
-    """Tokens that models read and wrote for the reply."""
-    return sum(step.get("tokens", 0) for step in cycle.variants[-1].steps) if cycle.variants else 0

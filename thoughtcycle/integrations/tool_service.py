@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from thoughtcycle.errors import ThoughtcycleError, for_strangers
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model import MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.model import MemoryDraft, Source
 from thoughtcycle.memory.search import as_found
 from thoughtcycle.nodes.actions.memory_save import Binding, said, usable
 from thoughtcycle.nodes.base.limits import Limits
@@ -85,8 +85,11 @@ class ToolService:
         records = [as_found(hit, query) for hit in hits]
         if not records:
             return ToolAnswer(self.texts["search.nothing"])
-        lines = "\n".join(memory_line(record) for record in records)
-        text = self.texts.fill("search.found", count=len(records), memories=lines)
+        lines = []
+        for record in records:
+            about = ", ".join(filter(None, (record.kind, record.valid_from.date().isoformat())))
+            lines.append(f"[{record.id[:SHORT]}] {' '.join(record.text.split())[:LONGEST]} ({about})")
+        text = self.texts.fill("search.found", count=len(records), memories="\n".join(lines))
         return ToolAnswer(text, tuple(record.id for record in records))
 
     async def save(
@@ -130,10 +133,3 @@ class ToolService:
             if len(ones) != 1:
                 raise ToolRefused(self.texts.fill("not_shown", id=repr(id)))
         return [ones[0] for ones in fitting.values()]
-
-
-def memory_line(record: MemoryRecord) -> str:
-    """A memory as one line for a model."""
-    text = " ".join(record.text.split())
-    about = ", ".join(filter(None, (record.kind, record.valid_from.date().isoformat())))
-    return f"[{record.id[:SHORT]}] {text[:LONGEST]} ({about})"
