@@ -1,12 +1,39 @@
 """Secrets are found and masked; what only talks about them is left alone."""
 
+import json
+import re
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from thoughtcycle.memory.text.secrets import MARK, holds_secret, masked, secret_values, writes_mask_over
 
+SETS = Path(__file__).parents[1] / "data" / "secrets"
+
 SECRETS = [
+    ("Minha senha do banco é Tigre#9982, não conta pra ninguém.", "Tigre#9982"),
+    ("my password is hunter2!X", "hunter2!X"),
+    ("Please remember: the garage code is 4711#", "4711#"),
+    ("Senha do banco: 9988", "9988"),
+    ("senha do banco 482913", "482913"),
+    ("PIN 4821", "4821"),
+    ("cvv 123", "123"),
+    ("troquei a senha do cofre por 7788", "7788"),
+    ("login pedro senha tigre99", "tigre99"),
+    ("my password is correct horse battery staple", "correct horse battery staple"),
+    ("my pw is hunter2", "hunter2"),
+    ('{"password": "hunter2"}', "hunter2"),
+    ("DB_PASSWORD=tudo-bem", "tudo-bem"),
+    ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG", "wJalrXUtnFEMI/K7MDENG"),
+    ("Authorization: Basic dXNlcjpwYXNz", "dXNlcjpwYXNz"),
+    ("curl -u a:b", "b"),
+    ("cartão 4111.1111.1111.1111", "4111.1111.1111.1111"),
+    ("cartão 4111  1111  1111  1111", "4111  1111  1111  1111"),
+    ("ftp://ana:tig@re99@ftp.example.com/x", "tig@re99"),
+    ("abandon ability able about above absent absorb abstract absurd abuse access zoo",) * 2,
     ("minha senha do wifi é abacate123", "abacate123"),
     ("a senha é Tr0ub4dor&3, não conta pra ninguém", "Tr0ub4dor&3"),
     ("senha: hunter2", "hunter2"),
@@ -55,6 +82,10 @@ PLAIN = [
     "https://example.com:8080/a@b",
     "o segredo é treinar todo dia",
     "I pinned the message",
+    "assunto2 " * 12,
+    "ontem falei da senha, e hoje chove",
+    "a senha da fila é 132",
+    "minha senha é longa pra digitar na tv",
     "",
 ]
 
@@ -85,13 +116,47 @@ def test_letters_that_fold_to_several_do_not_move_the_mask() -> None:
     assert masked("ﬁm ßtraße İ: senha: abc1") == f"ﬁm ßtraße İ: senha: {MARK}"
 
 
+def test_secrets_that_overlap_are_masked_to_the_end_of_the_last() -> None:
+    assert masked("my password is abandon " + "ability " * 11 + "zoo!") == f"my password is {MARK}!"
+
+
+def _labelled() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for path in sorted(SETS.glob("*.jsonl")):
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for kind in ("-s-", "-i-"):
+            yield f"{path.stem}{kind[:2]}", [row for row in rows if kind in row["id"]]
+
+
+@pytest.mark.spec("BY-10")
 @pytest.mark.parametrize(
-    "unit", ["senha ", "senha: ", "4111 ", "1", "sk-", "eyJ", "-----BEGIN ", "a:b@", "pin is "]
+    ("name", "rows"), tuple(_labelled()), ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_a_whole_book_is_read_in_no_time(unit: str) -> None:
-    start = time.thread_time()
-    masked(unit * (200_000 // len(unit)))
-    assert time.thread_time() - start < 9
+def test_the_labelled_sets_are_told_apart(name: str, rows: list[dict[str, Any]]) -> None:
+    """Forms by authors who had not seen the module: every secret masked whole, no innocent sentence touched."""
+    shown = {row["id"]: masked(row["text"]) for row in rows}
+    secrets = {row["id"] for row in rows if any(each in shown[row["id"]] for each in row["secret"])}
+    touched = {row["id"] for row in rows if not row["secret"] and shown[row["id"]] != row["text"]}
+    assert (secrets, touched) == (set(), set())
+    assert {text for text in shown.values() if masked(text) != text} == set()
+
+
+HOSTILE = """a¦1¦A1b¦senha ¦senha: ¦senha e ¦senha é ¦password is ¦4111 ¦1 ¦1-¦1.¦sk-¦eyJa.¦-----BEGIN ¦a:b@¦://a:¦pin is ¦"¦'¦"a¦a="¦
+key=¦password="¦a.¦a_¦1_¦-¦:¦=> ¦bearer ¦basic ¦authorization: ¦mysql -p¦redis-cli ¦curl -u a:¦type ¦abandon ¦i use x as my password ¦
+pin 1234 ¦senha 1234 x1y2z3 ¦a@b.¦é¦ﬁ¦security question answer: ¦one two ¦a-b-c ¦x$y¦http://a ¦/bot1¦'s ¦= ¦(1) ¦ e ¦
+-----BEGIN PRIVATE KEY-----"""
+
+
+@pytest.mark.parametrize("unit", re.split(r"¦\n?", HOSTILE))
+def test_hostile_texts_are_read_in_no_time(unit: str) -> None:
+    text, times = (unit * 10_000)[:10_000], []
+    masked("senha: x")
+    for _ in range(3):
+        start = time.thread_time()
+        masked(text)
+        times.append(time.thread_time() - start)
+        if times[-1] < 0.05:
+            return
+    assert min(times) < 0.05
 
 
 WIFI = "A senha do wifi é girassol77"
