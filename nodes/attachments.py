@@ -14,7 +14,7 @@ from thoughtcycle.errors import InputRefused, MemoryAway
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.memory.files import SUFFIXES, look_at
 from thoughtcycle.memory.model import Attachment, MemoryRecord, Source, Step, pieces
-from thoughtcycle.memory.text import masked, without_secrets
+from thoughtcycle.memory.text.secrets import masked, without_secrets
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.base.cycle import open_cycle
 from thoughtcycle.nodes.base.state import Attached, Briefing, State, StateUpdate

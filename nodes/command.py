@@ -13,7 +13,7 @@ from thoughtcycle.errors import InputRefused, NotAllowed, ThoughtcycleError
 from thoughtcycle.language.intents import asks_not_to_keep_last, asks_to_undo_last
 from thoughtcycle.memory.model import Step
 from thoughtcycle.memory.search import as_found
-from thoughtcycle.memory.text import without_secrets
+from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.attachments import attach, uploads_in
 from thoughtcycle.nodes.base.cycle import answered, open_cycle

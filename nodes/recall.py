@@ -14,7 +14,7 @@ from thoughtcycle.memory.briefing import Material, Plan, build_brief, read_mater
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, Utterance
 from thoughtcycle.memory.search import WAIT_SECONDS
-from thoughtcycle.memory.text import without_secrets
+from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.nodes.attachments import with_attachments
 from thoughtcycle.nodes.base import window as windows
 from thoughtcycle.nodes.base.cycle import open_cycle

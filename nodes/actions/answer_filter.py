@@ -7,7 +7,7 @@ from thoughtcycle.language.facts import parse_statement
 from thoughtcycle.language.intents import speaks_of_self
 from thoughtcycle.memory.model import Recalled
 from thoughtcycle.memory.redaction import common_words
-from thoughtcycle.memory.text import fold, terms
+from thoughtcycle.memory.text.analyzer import fold, terms
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
 
 _NAME = re.compile(r"(?<![.!?:;]\s)(?<=\s)[A-ZÀ-Ý][\w-]+")

@@ -10,7 +10,8 @@ from thoughtcycle.budget import clip_middle
 from thoughtcycle.language.facts import Fact
 from thoughtcycle.language.parse import parse
 from thoughtcycle.memory.model import Kind, MemoryDraft, Recalled, Source, as_text
-from thoughtcycle.memory.text import terms, writes_mask_over
+from thoughtcycle.memory.text.analyzer import terms
+from thoughtcycle.memory.text.secrets import writes_mask_over
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.update_targets import ambiguous_moves, relative_meant, takes_the_place

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from thoughtcycle.language.intents import Target, Understanding, parse_choice, understand
 from thoughtcycle.memory.model import Recalled
-from thoughtcycle.memory.text import terms
+from thoughtcycle.memory.text.analyzer import terms
 from thoughtcycle.mind.base import View
 from thoughtcycle.nodes.actions.answer_filter import answering_memories
 from thoughtcycle.prompts.loader import LANGUAGES, texts

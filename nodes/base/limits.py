@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from thoughtcycle.memory.files import FileLimits
-from thoughtcycle.memory.rules import WordBudget
+from thoughtcycle.memory.rules.word_budget import WordBudget
 
 
 class Limits(BaseModel):

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
 
 from thoughtcycle.memory.redaction import Mask
-from thoughtcycle.memory.text import HIDDEN
+from thoughtcycle.memory.text.spans import HIDDEN
 
 MaskOf = Callable[[str], Awaitable[Mask]]
 """User → mask of their hidden memories."""

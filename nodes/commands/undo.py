@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from thoughtcycle.memory.model import Cycle, Recalled, Step
 from thoughtcycle.memory.redaction import ERASING
-from thoughtcycle.memory.versioning import UNDOABLE
+from thoughtcycle.memory.versioning.undo import UNDOABLE
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.actions.memory_delete import ids_of
 from thoughtcycle.nodes.base.cycle import answered, exchange_before, open_cycle

@@ -7,8 +7,8 @@ from functools import cached_property
 from thoughtcycle.language.facts import critical_in
 from thoughtcycle.language.intents import disclosure
 from thoughtcycle.memory.model import CriticalDatum
-from thoughtcycle.memory.rules import Verdict, filter_exchange, filter_message, filter_reply
-from thoughtcycle.memory.text import masked
+from thoughtcycle.memory.rules.relevance_filter import Verdict, filter_exchange, filter_message, filter_reply
+from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.prompts.loader import Language
 
 

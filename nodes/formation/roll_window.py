@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thoughtcycle.memory.model import ConversationMemory, Cycle
-from thoughtcycle.memory.rules import (
+from thoughtcycle.memory.rules.window import (
     WINDOW_CYCLES,
     branch_end,
-    compression_due,
     follow_branch,
     missing_cycles,
     working_due,
 )
+from thoughtcycle.memory.rules.word_budget import compression_due
 from thoughtcycle.nodes.formation.judge import judge_cycle
 from thoughtcycle.nodes.formation.reconcile import reconcile_facts
 from thoughtcycle.nodes.formation.run import FormationRun

@@ -7,9 +7,9 @@ from langgraph.runtime import Runtime
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.language.parse import detect_language
 from thoughtcycle.memory.model import Cycle, Judgement, MemoryRecord
-from thoughtcycle.memory.rules import reply_text
+from thoughtcycle.memory.rules.word_budget import reply_text
 from thoughtcycle.memory.storage import Conflict
-from thoughtcycle.memory.text import digest
+from thoughtcycle.memory.text.analyzer import digest
 from thoughtcycle.nodes.base.context import Context, adapt, context_of_run
 from thoughtcycle.nodes.base.run import Run, search_or_words
 from thoughtcycle.nodes.base.services import Services

@@ -13,21 +13,19 @@ from thoughtcycle.budget import CHARACTERS_PER_TOKEN, clip_at_word, clip_for_pro
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts import shorten, shorten_all
 from thoughtcycle.memory.model import Judgement, PreservedData
-from thoughtcycle.memory.rules import (
+from thoughtcycle.memory.rules.compression import (
     Piece,
     RollUp,
     Shorten,
     apply_roll_up,
     apply_shortening,
-    compression_due,
     finish_compression,
     next_step,
-    with_word_counts,
-    with_working,
-    working_due,
 )
+from thoughtcycle.memory.rules.window import with_working, working_due
+from thoughtcycle.memory.rules.word_budget import compression_due, with_word_counts
 from thoughtcycle.memory.storage import Conflict
-from thoughtcycle.memory.text import label_of
+from thoughtcycle.memory.text.labels import label_of
 from thoughtcycle.mind.answer_parser import without_thoughts
 from thoughtcycle.mind.base import Mind, Question, View
 from thoughtcycle.nodes.formation.roll_window import read_live_conversation

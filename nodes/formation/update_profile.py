@@ -1,7 +1,8 @@
 """Updates the profile: habits from preferences, and recurring moods."""
 
 from thoughtcycle.memory.maintenance import cycles_of
-from thoughtcycle.memory.rules import preferences_in, recurring_mood, with_mood, with_observation
+from thoughtcycle.memory.rules.layer_rules import preferences_in
+from thoughtcycle.memory.rules.profile import recurring_mood, with_mood, with_observation
 from thoughtcycle.nodes.formation.run import FormationRun
 from thoughtcycle.nodes.formation.state import FormationUpdate
 

@@ -1,7 +1,7 @@
 """Archives faded, expired and unused memories; priorities follow use (HM-7, LM-11, LM-12)."""
 
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.rules import archive_reason, priority_by_use
+from thoughtcycle.memory.rules.decay import archive_reason, priority_by_use
 from thoughtcycle.nodes.garden.run import GardenRun, Log, garden_update
 from thoughtcycle.nodes.garden.state import GardenUpdate
 

@@ -7,7 +7,8 @@ from datetime import timedelta
 from thoughtcycle.errors import MemoryNotActive, MemoryUnknown
 from thoughtcycle.language.facts import shorten
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.rules import figures, last_use
+from thoughtcycle.memory.rules.decay import last_use
+from thoughtcycle.memory.rules.preserved_data import figures
 from thoughtcycle.nodes.garden.run import GardenRun, Log, garden_update
 from thoughtcycle.nodes.garden.state import GardenUpdate
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from thoughtcycle.language.facts import Claim, reconcile
 from thoughtcycle.language.parse import detect_language
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.rules import DuplicateFinder
+from thoughtcycle.memory.rules.decay import DuplicateFinder
 from thoughtcycle.nodes.garden.run import GardenRun, Log, garden_update
 from thoughtcycle.nodes.garden.state import GardenUpdate
 from thoughtcycle.prompts.loader import Language

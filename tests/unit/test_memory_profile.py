@@ -9,7 +9,7 @@ from thoughtcycle.memory.model.conversation import Profile
 from thoughtcycle.memory.model.judgement import Mood
 from thoughtcycle.memory.rules.layer_rules import Preference
 from thoughtcycle.memory.rules.profile import CYCLES, MOODS, recurring_mood, with_mood, with_observation
-from thoughtcycle.memory.text import label_of
+from thoughtcycle.memory.text.labels import label_of
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts, word_lists
 
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

@@ -62,7 +62,7 @@ def delete(chat: Name, call: Call, yes: Yes = False) -> None:
 
 @conversations.command("list", help=TEXTS["help.conversations_list"])
 def list_conversations(call: Call, limit: Limit = 100) -> None:
-    from thoughtcycle.memory.rules import usage_percent
+    from thoughtcycle.memory.rules.word_budget import usage_percent
 
     budget = call.settings.limits.word_budget
     found = call.with_memory(lambda memory, user: memory.kept_chats(user, limit=limit))
@@ -95,8 +95,8 @@ def _counts(one: "KeptChat") -> dict[str, Any]:
 
 @conversations.command(help=TEXTS["help.conversations_show"])
 def show(chat: Name, call: Call) -> None:
-    from thoughtcycle.memory.rules import render_object, render_text
-    from thoughtcycle.memory.text import masked
+    from thoughtcycle.memory.rules.rendering import render_object, render_text
+    from thoughtcycle.memory.text.secrets import masked
 
     budget = call.settings.limits.word_budget
 

@@ -29,8 +29,9 @@ from thoughtcycle.memory.model import (
     UndoResult,
 )
 from thoughtcycle.memory.redaction import listed, listed_history
-from thoughtcycle.memory.text import HIDDEN, without_secrets
-from thoughtcycle.memory.versioning import nothing_to_undo
+from thoughtcycle.memory.text.secrets import without_secrets
+from thoughtcycle.memory.text.spans import HIDDEN
+from thoughtcycle.memory.versioning.undo import nothing_to_undo
 
 if TYPE_CHECKING:
     from thoughtcycle.checkpoints.factory import Saver

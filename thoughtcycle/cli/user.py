@@ -34,7 +34,7 @@ def profile(call: Call) -> None:
 
 
 def _print_profile(known: "Profile") -> None:
-    from thoughtcycle.memory.text import label_of
+    from thoughtcycle.memory.text.labels import label_of
     from thoughtcycle.prompts.forms import number
 
     language = ui_language()

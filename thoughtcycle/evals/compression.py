@@ -16,8 +16,8 @@ from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.language.intents import disclosure
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import CRITICAL, ConversationMemory, Cycle, PreservedData
-from thoughtcycle.memory.rules import recent_words
-from thoughtcycle.memory.text import masked
+from thoughtcycle.memory.rules.word_budget import recent_words
+from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.services import Services

@@ -16,7 +16,7 @@ from thoughtcycle.graph.formation import compile_formation
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, create_thought_cycle
 from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.model import named_id
-from thoughtcycle.memory.text import fold
+from thoughtcycle.memory.text.analyzer import fold
 from thoughtcycle.mind.base import Mind
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.limits import Limits

@@ -24,7 +24,7 @@ from thoughtcycle.language.parse import situation_contexts
 from thoughtcycle.memory.briefing import Brief, Material, Plan, build_brief, read_material
 from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.model import MemoryRecord, Step
-from thoughtcycle.memory.text import terms
+from thoughtcycle.memory.text.analyzer import terms
 from thoughtcycle.mind.base import ActionCard, Question, View
 from thoughtcycle.mind.prompting import ask_prompt, reply_prompt
 from thoughtcycle.nodes.actions.finish import Finish

@@ -15,7 +15,7 @@ from thoughtcycle.language.facts import critical_in
 from thoughtcycle.language.intents import disclosure, understand
 from thoughtcycle.language.parse import fold_word
 from thoughtcycle.memory.model import CriticalKind
-from thoughtcycle.memory.rules import filter_message
+from thoughtcycle.memory.rules.relevance_filter import filter_message
 from thoughtcycle.nodes.formation.judge.rule_judge import felt_in
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 

@@ -16,7 +16,7 @@ from thoughtcycle.memory.index import Embedder, Postings
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryHit, utc_now
 from thoughtcycle.memory.search import Part
-from thoughtcycle.memory.text import terms
+from thoughtcycle.memory.text.analyzer import terms
 
 T = TypeVar("T")
 CUTS = (5, 10, 20)

@@ -13,7 +13,8 @@ from langsmith.utils import get_env_var, tracing_is_enabled
 from pydantic import SecretStr
 
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.memory.text import MARK, fold, masked, secret_values
+from thoughtcycle.memory.text.analyzer import fold
+from thoughtcycle.memory.text.secrets import MARK, masked, secret_values
 from thoughtcycle.nodes.base.tracing import PSEUDONYMS
 
 _USERS = frozenset({"user_id", "user", "owner", "space", "memoriesId", "identity"})

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, SecretStr
 from thoughtcycle.errors import InputRefused, NotAuthenticated, TooMuch, TurnKept
 from thoughtcycle.language.parse import detect_language
 from thoughtcycle.memory.channels import ALPHABET, LENGTH, meant
-from thoughtcycle.memory.rules import reply_text
+from thoughtcycle.memory.rules.word_budget import reply_text
 from thoughtcycle.nodes.base.context import Context, check
 from thoughtcycle.prompts.loader import Language, texts
 from thoughtcycle.web.auth.limits import address_key

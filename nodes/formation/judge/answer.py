@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from thoughtcycle.language.parse import fold_word
 from thoughtcycle.memory.model import ExchangeType, FoundFact, Kind, Mood, Recalled
-from thoughtcycle.memory.text import holds_secret, writes_mask_over
+from thoughtcycle.memory.text.secrets import holds_secret, writes_mask_over
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.judge.rule_judge import about_assistant, barred, is_landmark, neutral_mood
 

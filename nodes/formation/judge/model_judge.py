@@ -10,9 +10,10 @@ from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts import SUMMARY_WORDS
 from thoughtcycle.language.intents import CRITICAL, TEMPORARY
 from thoughtcycle.memory.model import Cycle, Judgement, MemoryRecord, Recalled
-from thoughtcycle.memory.rules import layer_marks, reply_text
+from thoughtcycle.memory.rules.layer_rules import layer_marks
+from thoughtcycle.memory.rules.word_budget import reply_text
 from thoughtcycle.memory.storage import Conflict
-from thoughtcycle.memory.text import masked
+from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.mind.base import Mind, Question, View
 from thoughtcycle.mind.rules import LONG
 from thoughtcycle.nodes.base.turn import short_form

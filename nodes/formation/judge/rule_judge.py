@@ -14,8 +14,8 @@ from thoughtcycle.language.facts import (
 from thoughtcycle.language.intents import CONTEXT, score_importance, understand
 from thoughtcycle.language.parse import annotate, compiled, detect_language, fold_word, parse, vocabulary
 from thoughtcycle.memory.model import ExchangeType, FoundFact, Judgement, Mood, PreservedData, Role
-from thoughtcycle.memory.rules import is_event
-from thoughtcycle.memory.text import holds_secret, masked
+from thoughtcycle.memory.rules.layer_rules import is_event
+from thoughtcycle.memory.text.secrets import holds_secret, masked
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.judge.code import code_in, without_code
 from thoughtcycle.prompts.loader import LANGUAGES, texts, word_lists

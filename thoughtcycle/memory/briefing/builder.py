@@ -10,7 +10,7 @@ from thoughtcycle.budget import CHARACTERS_PER_TOKEN, estimate_tokens
 from thoughtcycle.memory.briefing import lines, sections
 from thoughtcycle.memory.briefing.lines import Item, Origin
 from thoughtcycle.memory.briefing.sections import Material
-from thoughtcycle.memory.text import Deduplicator
+from thoughtcycle.memory.text.similarity import Deduplicator
 from thoughtcycle.prompts.loader import Language, texts
 
 Recipe = Literal["layered", "compact"]

@@ -8,7 +8,9 @@ from typing import Literal
 
 from thoughtcycle.budget import ELLIPSIS, clip_at_word
 from thoughtcycle.memory.model import MemoryRecord, MessageHit, Mood, OldCycle, Period, ProfileEntry, named_id
-from thoughtcycle.memory.text import fold, label_of, masked
+from thoughtcycle.memory.text.analyzer import fold
+from thoughtcycle.memory.text.labels import label_of
+from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.prompts.loader import Language, Texts, texts
 
 Origin = Literal["memory", "profile", "cycle", "message", "conversation"]

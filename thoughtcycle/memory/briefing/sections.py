@@ -9,7 +9,8 @@ from thoughtcycle.memory.briefing.lines import Item, Origin
 from thoughtcycle.memory.index import layer_score
 from thoughtcycle.memory.model import ConversationMemory, Cycle, MemoryHit, MessageHit, Mood, Profile
 from thoughtcycle.memory.search import Recollection
-from thoughtcycle.memory.text import terms, word_overlap
+from thoughtcycle.memory.text.analyzer import terms
+from thoughtcycle.memory.text.similarity import word_overlap
 from thoughtcycle.prompts.loader import Language, Texts
 
 IMPORTANT = 10

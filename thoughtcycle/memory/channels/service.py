@@ -7,7 +7,7 @@ from datetime import timedelta
 from thoughtcycle.errors import InputRefused, TooMuch
 from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.model import ChannelLink
-from thoughtcycle.memory.text import digest
+from thoughtcycle.memory.text.analyzer import digest
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32: no two characters that look or sound alike."""

@@ -20,10 +20,11 @@ from thoughtcycle.memory.model import (
     storable,
 )
 from thoughtcycle.memory.redaction import Mask, Verbatim, verbatim
-from thoughtcycle.memory.rules import WINDOW_CYCLES, with_word_counts
+from thoughtcycle.memory.rules.window import WINDOW_CYCLES
+from thoughtcycle.memory.rules.word_budget import with_word_counts
 from thoughtcycle.memory.storage import DocumentName, Write
 from thoughtcycle.memory.transcript import Transcript
-from thoughtcycle.memory.versioning import live_path
+from thoughtcycle.memory.versioning.branches import live_path
 
 _PAGE = 500
 LONGEST_TITLE = 200

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from thoughtcycle.errors import StorageFailed
 from thoughtcycle.memory.model import ConversationMemory, Cycle, Frozen, Profile, UserSettings
-from thoughtcycle.memory.rules import with_word_counts
+from thoughtcycle.memory.rules.word_budget import with_word_counts
 from thoughtcycle.memory.storage import Entries, StoredDocument
 
 HOT = ("old_memory", "periods", "critical_data")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.storage import Memories, Transcript
-from thoughtcycle.memory.versioning import live_path
+from thoughtcycle.memory.versioning.branches import live_path
 
 RECORDS = 5_000
 """Records kept, of all users together: some 4 KB each."""

@@ -18,8 +18,8 @@ from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.model import owned as owned
 from thoughtcycle.memory.redaction import Mask, Masks
 from thoughtcycle.memory.storage import Conflict, Storage, Write
-from thoughtcycle.memory.text import identity
-from thoughtcycle.memory.versioning import Keys
+from thoughtcycle.memory.text.analyzer import identity
+from thoughtcycle.memory.versioning.record_changes import Keys
 
 _TRIES = 8
 

@@ -7,7 +7,8 @@ from thoughtcycle.memory.erasure.plan import stub
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Source, named_id
 from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning import Keys, abandon_writes, with_content_of
+from thoughtcycle.memory.versioning.branches import abandon_writes, with_content_of
+from thoughtcycle.memory.versioning.record_changes import Keys
 
 
 def taught(records: Iterable[MemoryRecord], cycles: Collection[str]) -> list[MemoryRecord]:

@@ -20,7 +20,7 @@ from thoughtcycle.memory.erasure.document_repair import rebuild
 from thoughtcycle.memory.model import ConversationMemory, Cycle, Profile
 from thoughtcycle.memory.redaction import Mask, masked, ties, without_blanks
 from thoughtcycle.memory.storage import DocumentKind, DocumentName, StoredDocument
-from thoughtcycle.memory.text import HIDDEN
+from thoughtcycle.memory.text.spans import HIDDEN
 
 _PAGE = 200
 Readable = ConversationMemory | Profile

@@ -6,7 +6,7 @@ from datetime import datetime
 from thoughtcycle.memory.model import ITEM, Cycle, MemoryRecord, Source, Tombstone
 from thoughtcycle.memory.redaction import ERASING, Mask, source_spans, tombstone
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning import KEY_LENGTH, Keys, search_keys, with_vectors
+from thoughtcycle.memory.versioning.record_changes import KEY_LENGTH, Keys, search_keys, with_vectors
 
 
 def is_due(record: MemoryRecord, until: datetime) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from thoughtcycle.memory.model import Cycle, JournalEntry, MemoryRecord
 from thoughtcycle.memory.redaction import ERASING, Spared, Trace, trace
-from thoughtcycle.memory.text import key
+from thoughtcycle.memory.text.spans import key
 
 
 @dataclass(frozen=True)

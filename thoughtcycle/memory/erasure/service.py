@@ -31,7 +31,7 @@ from thoughtcycle.memory.model import (
 from thoughtcycle.memory.model import Receipt as Receipt
 from thoughtcycle.memory.redaction import ERASING, KEY_BYTES, NOTHING, Mask
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.text import key
+from thoughtcycle.memory.text.spans import key
 
 log = logging.getLogger(__name__)
 

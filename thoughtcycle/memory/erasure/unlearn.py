@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from thoughtcycle.memory.conversation import Conversations
 from thoughtcycle.memory.model import ConversationMemory, Cycle, Judgement, MemoryRecord
 from thoughtcycle.memory.records import Records
-from thoughtcycle.memory.rules import WORKING_SUMMARY_EVERY, live_critical_data
+from thoughtcycle.memory.rules.preserved_data import live_critical_data
+from thoughtcycle.memory.rules.window import WORKING_SUMMARY_EVERY
 from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.memory.transcript import Transcript
 

@@ -17,7 +17,7 @@ from thoughtcycle.memory.index.message_index import MessageIndex
 from thoughtcycle.memory.model import MessageVector
 from thoughtcycle.memory.redaction import Masks
 from thoughtcycle.memory.storage import Storage, StoredItem
-from thoughtcycle.memory.text import digest
+from thoughtcycle.memory.text.analyzer import digest
 
 BUDGET = 512_000_000
 """Bytes that the indexes of all users may take; the least recently used are dropped and rebuilt later."""

@@ -15,7 +15,7 @@ from thoughtcycle.memory.index.ranking import FLOOR, Recipe, Slots, fuse
 from thoughtcycle.memory.index.segment import build_segment
 from thoughtcycle.memory.index.vectors import Vectors
 from thoughtcycle.memory.storage import Block, Entry
-from thoughtcycle.memory.text import Term, terms
+from thoughtcycle.memory.text.analyzer import Term, terms
 
 _NO_PLACE = -1
 """Place of the nearest vector of a memory without a vector near enough."""

@@ -27,7 +27,7 @@ from thoughtcycle.memory.index.vectors import MANY, Vectors
 from thoughtcycle.memory.model import Cycle, MessageHit, MessageVector, Role
 from thoughtcycle.memory.redaction import NOTHING, Mask
 from thoughtcycle.memory.storage import CycleFeed
-from thoughtcycle.memory.text import Term, digest, terms
+from thoughtcycle.memory.text.analyzer import Term, digest, terms
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 

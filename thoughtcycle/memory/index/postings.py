@@ -18,7 +18,7 @@ from thoughtcycle.memory.index.ranking import (
     saturated,
 )
 from thoughtcycle.memory.index.segment import EMPTY, Segment
-from thoughtcycle.memory.text import Term, terms
+from thoughtcycle.memory.text.analyzer import Term, terms
 
 MOST_TERMS = 64
 """Terms of a query that count: the rest of a very long message is not read."""

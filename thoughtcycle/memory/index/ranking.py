@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.rules import strength, time_since_said
-from thoughtcycle.memory.text import Term, terms
+from thoughtcycle.memory.rules.decay import strength, time_since_said
+from thoughtcycle.memory.text.analyzer import Term, terms
 
 FLOOR = 0.25
 """Evidence below which a memory has nothing to do with the query: one of four rare words, or cosine 0.33."""

@@ -8,7 +8,7 @@ from itertools import chain, islice
 import numpy as np
 import numpy.typing as npt
 
-from thoughtcycle.memory.text import LONGEST_WORD, WORD, forms_of
+from thoughtcycle.memory.text.analyzer import LONGEST_WORD, WORD, forms_of
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

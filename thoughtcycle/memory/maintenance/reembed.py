@@ -8,7 +8,7 @@ from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.index import BELIEVED, LONGEST, embed, packed
 from thoughtcycle.memory.model import STATUSES, MemoryRecord, Vector
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning import Keys, search_keys, with_vectors
+from thoughtcycle.memory.versioning.record_changes import Keys, search_keys, with_vectors
 
 _AT_ONCE = 64
 """Memories that are embedded and written in one go."""

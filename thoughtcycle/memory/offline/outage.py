@@ -18,7 +18,7 @@ from thoughtcycle.memory.offline.replay import Replay
 from thoughtcycle.memory.offline.spool import Spool, database_name
 from thoughtcycle.memory.storage import Storage, open_storage, parse_url
 from thoughtcycle.memory.transcript import Transcript
-from thoughtcycle.memory.versioning import new_cycle
+from thoughtcycle.memory.versioning.cycle_transitions import new_cycle
 
 log = logging.getLogger(__name__)
 

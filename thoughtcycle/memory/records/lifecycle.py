@@ -8,14 +8,12 @@ from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.index import aware
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Op
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning import (
+from thoughtcycle.memory.versioning.merge import merge_writes, unmerge_writes, versions_taken_over
+from thoughtcycle.memory.versioning.record_changes import (
     archive_writes,
     change_fields,
-    merge_writes,
     reinforces,
     unarchive_writes,
-    unmerge_writes,
-    versions_taken_over,
 )
 
 

@@ -28,21 +28,18 @@ from thoughtcycle.memory.records.lifecycle import Lifecycle
 from thoughtcycle.memory.records.relearning import relearned
 from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.storage import ExistingRecords, Lookup, Write
-from thoughtcycle.memory.text import writes_mask_over
-from thoughtcycle.memory.versioning import (
+from thoughtcycle.memory.text.secrets import writes_mask_over
+from thoughtcycle.memory.versioning.record_changes import (
     Keys,
     Planned,
     SavePlan,
-    UndoSearch,
     correct_writes,
     hide_writes,
     identified,
-    is_version,
     new_version_writes,
-    same_content,
     search_keys,
-    undo_writes,
 )
+from thoughtcycle.memory.versioning.undo import UndoSearch, is_version, same_content, undo_writes
 
 _PAGE = 100
 

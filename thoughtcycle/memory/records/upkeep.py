@@ -8,7 +8,8 @@ from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.index import packed
 from thoughtcycle.memory.model import MemoryRecord, owner_of
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning import archive_writes, correct_writes, merge_writes
+from thoughtcycle.memory.versioning.merge import merge_writes
+from thoughtcycle.memory.versioning.record_changes import archive_writes, correct_writes
 
 PAGE = 500
 

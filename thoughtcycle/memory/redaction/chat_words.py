@@ -7,7 +7,7 @@ from typing import Any
 
 from thoughtcycle.memory.model import Cycle, CycleMessage, Step
 from thoughtcycle.memory.redaction.redactor import Mask
-from thoughtcycle.memory.text import HIDDEN
+from thoughtcycle.memory.text.spans import HIDDEN
 
 _FEWEST_WORDS = 3
 """A text of fewer words goes where it stands alone; within a longer text it may be anybody's."""

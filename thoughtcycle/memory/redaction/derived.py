@@ -14,7 +14,7 @@ from thoughtcycle.memory.model import (
     Profile,
     ProfileEntry,
 )
-from thoughtcycle.memory.text import HIDDEN
+from thoughtcycle.memory.text.spans import HIDDEN
 
 S = TypeVar("S", ConversationMemory, Profile)
 

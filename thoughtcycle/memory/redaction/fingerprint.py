@@ -10,7 +10,8 @@ from functools import cache
 from typing import Any
 
 from thoughtcycle.memory.model import MemoryRecord, as_json, as_text, file_of
-from thoughtcycle.memory.text import Tokens, fold, key, sentences, stop_words, tokens, word_forms
+from thoughtcycle.memory.text.analyzer import fold, stop_words, word_forms
+from thoughtcycle.memory.text.spans import Tokens, key, sentences, tokens
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 LONGEST_PHRASE = 600

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from thoughtcycle.memory.redaction.fingerprint import Trace, stems
-from thoughtcycle.memory.text import Span, Tokens, literal
+from thoughtcycle.memory.text.spans import Span, Tokens, literal
 
 _HEAD = 3
 """Letters that all endings of a word have in common."""

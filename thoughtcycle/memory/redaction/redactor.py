@@ -9,7 +9,17 @@ from thoughtcycle.memory.model import Cycle, CycleMessage, JournalEntry, MemoryR
 from thoughtcycle.memory.redaction.derived import blotted_judgement
 from thoughtcycle.memory.redaction.fingerprint import Trace, stems
 from thoughtcycle.memory.redaction.matcher import everywhere
-from thoughtcycle.memory.text import HIDDEN, Span, Tokens, clauses, key, literal, replaced, sentences, tokens
+from thoughtcycle.memory.text.spans import (
+    HIDDEN,
+    Span,
+    Tokens,
+    clauses,
+    key,
+    literal,
+    replaced,
+    sentences,
+    tokens,
+)
 
 MARKS = ("action", "status", "found", "tokens")
 """Of a step what is no text."""

@@ -9,7 +9,7 @@ from thoughtcycle.memory.model import Cycle, CycleMessage, Step, Tombstone, Vari
 from thoughtcycle.memory.redaction.fingerprint import stems
 from thoughtcycle.memory.redaction.redactor import MARKS, Mask
 from thoughtcycle.memory.redaction.tombstones import LONGEST, sealed
-from thoughtcycle.memory.text import HIDDEN, Span, Tokens, replaced, sentences, tokens
+from thoughtcycle.memory.text.spans import HIDDEN, Span, Tokens, replaced, sentences, tokens
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from thoughtcycle.memory.model import Tombstone
 from thoughtcycle.memory.redaction.fingerprint import Trace
-from thoughtcycle.memory.text import WORD, fold, key, tokens
+from thoughtcycle.memory.text.analyzer import WORD, fold
+from thoughtcycle.memory.text.spans import key, tokens
 
 KEY_BYTES = 32
 """Of a user's random key: as long as SHA-256's output (RFC 2104, section 3)."""

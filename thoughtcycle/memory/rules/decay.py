@@ -9,7 +9,7 @@ from math import log
 from typing import Literal
 
 from thoughtcycle.memory.model import PRIORITIES, Access, MemoryRecord
-from thoughtcycle.memory.text import terms
+from thoughtcycle.memory.text.analyzer import terms
 
 ArchiveReason = Literal["expired", "faded", "unused"]
 

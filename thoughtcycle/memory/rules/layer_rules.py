@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from thoughtcycle.memory.model import PRIORITIES, Layer, LayerMark
-from thoughtcycle.memory.text import fold
+from thoughtcycle.memory.text.analyzer import fold
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 SHORT_TERM = timedelta(hours=1)

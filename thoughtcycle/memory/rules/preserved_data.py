@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
 
 from thoughtcycle.memory.model import CriticalDatum, LedgerEntry, OldCycle, Preserved, PreservedData
-from thoughtcycle.memory.text import WORD, fold, terms
+from thoughtcycle.memory.text.analyzer import WORD, fold, terms
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
 _FIGURE = re.compile(r"\d[\d.,:/%-]*")

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from thoughtcycle.memory.model import MemoryDraft, Mood, Profile, ProfileEntry, Source
 from thoughtcycle.memory.rules.layer_rules import Preference
-from thoughtcycle.memory.text import label_of
+from thoughtcycle.memory.text.labels import label_of
 from thoughtcycle.prompts.loader import Language, texts
 
 FIRST = 0.7

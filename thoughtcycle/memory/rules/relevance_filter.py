@@ -19,7 +19,7 @@ from thoughtcycle.memory.rules.small_talk import (
     is_play,
     without_comparisons,
 )
-from thoughtcycle.memory.text import fold
+from thoughtcycle.memory.text.analyzer import fold
 from thoughtcycle.prompts.loader import LANGUAGES, joined_pattern, word_lists
 
 Reason = Literal[

@@ -14,7 +14,7 @@ from thoughtcycle.memory.model import (
 )
 from thoughtcycle.memory.rules.preserved_data import live_critical_data, merged_critical_data, with_figures_of
 from thoughtcycle.memory.rules.word_budget import WordBudget, cycle_words, reply_text, with_word_counts
-from thoughtcycle.memory.text import masked
+from thoughtcycle.memory.text.secrets import masked
 
 WINDOW_CYCLES = 2
 """Complete cycles of the recent window."""

@@ -21,8 +21,8 @@ from thoughtcycle.memory.index import (
     unit,
 )
 from thoughtcycle.memory.model import Kind, Layer, MemoryHit, MemoryRecord, MessageHit, Status, file_of
-from thoughtcycle.memory.text import Term, terms
-from thoughtcycle.memory.versioning import search_keys
+from thoughtcycle.memory.text.analyzer import Term, terms
+from thoughtcycle.memory.versioning.record_changes import search_keys
 
 LONGEST_QUERY = 10_000
 """Characters of a query that are read."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from thoughtcycle.errors import NotAllowed
-from thoughtcycle.memory.text import digest
+from thoughtcycle.memory.text.analyzer import digest
 
 MOST = 50_000
 """Users whose epochs a process remembers, some 200 bytes each; the one written for longest ago goes."""

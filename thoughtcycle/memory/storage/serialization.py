@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError, from_json
 
 from thoughtcycle.memory.model import MemoryRecord, Status, searched_texts
 from thoughtcycle.memory.storage.base.memories import Block, Entry, StoredItem
-from thoughtcycle.memory.text import identity
+from thoughtcycle.memory.text.analyzer import identity
 
 _PACKED = "zlib"
 """The one name in a packed content; the value is base64, so that documents stay plain JSON."""

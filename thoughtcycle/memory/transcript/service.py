@@ -19,20 +19,17 @@ from thoughtcycle.memory.model import (
     storable,
     without_null,
 )
-from thoughtcycle.memory.rules import reply_text
+from thoughtcycle.memory.rules.word_budget import reply_text
 from thoughtcycle.memory.storage import Amended, Write
-from thoughtcycle.memory.versioning import (
-    ABANDONED,
-    Keys,
-    branch_writes,
+from thoughtcycle.memory.versioning.branches import ABANDONED, branch_writes, live_path, path_from_tip
+from thoughtcycle.memory.versioning.cycle_transitions import (
     closed_cycle,
     closed_early,
-    live_path,
     new_cycle,
-    path_from_tip,
     recorded_cycle,
     with_progress,
 )
+from thoughtcycle.memory.versioning.record_changes import Keys
 
 _LAST = 4
 """Latest exchanges in which a message that is sent again is recognised."""

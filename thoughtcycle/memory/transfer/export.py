@@ -23,7 +23,7 @@ from thoughtcycle.memory.transfer.format import (
     plain_line,
 )
 from thoughtcycle.memory.transfer.format_documents import conversation_line, user_line
-from thoughtcycle.memory.versioning import ABANDONED
+from thoughtcycle.memory.versioning.branches import ABANDONED
 
 _PAGE = 200
 """Records read at once."""

@@ -23,7 +23,7 @@ from thoughtcycle.memory.model import (
     named_id,
 )
 from thoughtcycle.memory.storage import DocumentName, Write
-from thoughtcycle.memory.text import identity
+from thoughtcycle.memory.text.analyzer import identity
 from thoughtcycle.memory.transfer.format import (
     OF,
     FileParts,
@@ -36,7 +36,8 @@ from thoughtcycle.memory.transfer.format import (
 )
 from thoughtcycle.memory.transfer.format_documents import renamed_document, renamed_judgement, to_document
 from thoughtcycle.memory.transfer.import_file import Contents, batches, checked, line_at, lines
-from thoughtcycle.memory.versioning import Keys, live_path, search_keys, with_vectors
+from thoughtcycle.memory.versioning.branches import live_path
+from thoughtcycle.memory.versioning.record_changes import Keys, search_keys, with_vectors
 
 _BATCH = 200
 

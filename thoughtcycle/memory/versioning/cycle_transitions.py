@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Literal
 
 from thoughtcycle.memory.model import Cycle, CycleMessage, Step, Variant, named_id
-from thoughtcycle.memory.text import digest, identity
+from thoughtcycle.memory.text.analyzer import digest, identity
 
 
 def new_cycle(

@@ -17,7 +17,7 @@ from thoughtcycle.memory.model import (
     searched_texts,
 )
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.text import identity
+from thoughtcycle.memory.text.analyzer import identity
 
 KEY_LENGTH = 500
 """Characters of a search key that are stored with its vector."""

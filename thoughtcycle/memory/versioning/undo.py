@@ -6,7 +6,7 @@ from datetime import datetime
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Op, Vector
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.text import identity
+from thoughtcycle.memory.text.analyzer import identity
 from thoughtcycle.memory.versioning.branches import ABANDONED
 from thoughtcycle.memory.versioning.record_changes import Keys, drop_former, with_vectors
 

@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from thoughtcycle.errors import ChatUnknown
 from thoughtcycle.memory.chats import Removed
-from thoughtcycle.memory.rules import render_object, usage_percent
+from thoughtcycle.memory.rules.rendering import render_object
+from thoughtcycle.memory.rules.word_budget import usage_percent
 from thoughtcycle.runtime.forgetting import delete_chat
 from thoughtcycle.web.api.routing import api
 from thoughtcycle.web.server.dependencies import CurrentUser, MemoryDep, OwnChatId, ServerDep

@@ -26,7 +26,7 @@ from thoughtcycle.memory.model import (
 )
 from thoughtcycle.memory.redaction import listed, listed_history
 from thoughtcycle.memory.search import FACTS, Part, Provenance
-from thoughtcycle.memory.text import without_secrets
+from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.web.api.routing import api
 from thoughtcycle.web.server.dependencies import CurrentUser, MemoryDep, ServerDep
 

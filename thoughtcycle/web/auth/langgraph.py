@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from thoughtcycle.errors import NotAllowed, NotAuthenticated, OriginRefused, TooMuch
-from thoughtcycle.memory.text import digest
+from thoughtcycle.memory.text.analyzer import digest
 from thoughtcycle.runtime.env_file import read_env_file
 from thoughtcycle.runtime.resources import hold
 from thoughtcycle.runtime.settings import load_settings

@@ -12,7 +12,7 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.memory_metrics import memory_metrics
 from thoughtcycle.evals.metrics import shown
 from thoughtcycle.evals.metrics_page import plot
-from thoughtcycle.memory.text import label_of
+from thoughtcycle.memory.text.labels import label_of
 from thoughtcycle.prompts.loader import texts
 from thoughtcycle.web.api import jobs as jobs_api
 from thoughtcycle.web.api.user import Farewells

@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, new_id
-from thoughtcycle.memory.text import masked
+from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.runtime.forgetting import delete_chat
 from thoughtcycle.web.pages.chat_views import ChatListItem, briefing_view, chat_list, exchanges, step_views
 from thoughtcycle.web.pages.rendering import Page, Reader

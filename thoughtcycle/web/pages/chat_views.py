@@ -8,7 +8,7 @@ from typing import Any
 from thoughtcycle.memory.chats import Chat, is_empty
 from thoughtcycle.memory.model import Cycle, Step
 from thoughtcycle.memory.redaction import Mask
-from thoughtcycle.memory.text import masked
+from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.nodes.base.state import BriefSection, Spent
 from thoughtcycle.runtime.prices import Price, cost
 

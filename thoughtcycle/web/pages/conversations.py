@@ -7,7 +7,8 @@ from fastapi.responses import HTMLResponse
 
 from thoughtcycle.memory.chats import KeptChat
 from thoughtcycle.memory.model import CRITICAL
-from thoughtcycle.memory.rules import render_object, usage_percent
+from thoughtcycle.memory.rules.rendering import render_object
+from thoughtcycle.memory.rules.word_budget import usage_percent
 from thoughtcycle.web.pages.chat_views import chat_list, chat_title
 from thoughtcycle.web.pages.rendering import Reader
 from thoughtcycle.web.pages.routing import pages

@@ -15,7 +15,7 @@ from thoughtcycle.memory.model import LISTED, Kind, Layer, MemoryHit, MemoryReco
 from thoughtcycle.memory.records import RecordPage, browse
 from thoughtcycle.memory.redaction import listed
 from thoughtcycle.memory.search import Part
-from thoughtcycle.memory.text import without_secrets
+from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.web.api.memories import CHANGES, existing_memory
 from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages

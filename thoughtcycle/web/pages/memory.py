@@ -9,8 +9,9 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryRecord, file_of, utc_now
 from thoughtcycle.memory.redaction import listed, listed_history
-from thoughtcycle.memory.text import HIDDEN, holds_secret
-from thoughtcycle.memory.versioning import nothing_to_undo
+from thoughtcycle.memory.text.secrets import holds_secret
+from thoughtcycle.memory.text.spans import HIDDEN
+from thoughtcycle.memory.versioning.undo import nothing_to_undo
 from thoughtcycle.web.api.memories import CHANGES, Change, existing_memory
 from thoughtcycle.web.pages.memories import ListQueryDep, change_headers, full_page, rows
 from thoughtcycle.web.pages.rendering import Page, Reader

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from thoughtcycle.errors import reason
-from thoughtcycle.memory.text import masked
+from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.prompts import forms
 from thoughtcycle.prompts.loader import Language, Texts, texts
 from thoughtcycle.web.server.dependencies import CurrentUser, MemoryDep, ServerDep

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.rules import FORGOTTEN_STRENGTH, strength
+from thoughtcycle.memory.rules.decay import FORGOTTEN_STRENGTH, strength
 
 POINTS = 7
 AHEAD = timedelta(weeks=4)

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thoughtcycle.memory.text import digest
+from thoughtcycle.memory.text.analyzer import digest
 
 log = logging.getLogger("thoughtcycle.requests")
 
