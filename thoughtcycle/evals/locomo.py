@@ -13,13 +13,12 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.retrieval import (
     Baseline,
     Clock,
-    QuestionResult,
+    Questionnaire,
     Report,
     data_files,
     fresh_memory,
     halves,
     some,
-    timed_search,
 )
 from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.memory import Memory
@@ -179,17 +178,14 @@ async def evaluate(path: Path, embeddings: Embedder | None) -> Report:
     """Feeds every conversation to a memory of its own and asks its questions."""
     conversations = load(path)
     half = halves(one.name for one in conversations)
-    answers, baseline = [], []
     async with fresh_memory(embeddings) as memory:
+        asking = Questionnaire("LoCoMo", memory, embeddings)
         for conversation in conversations:
             messages = await feed(memory, conversation)
             turns = [turn for _, turns in conversation.sessions for turn in turns]
             plain = Baseline({messages[turn.id].message: turn.text for turn in turns})
             for question, category, evidence in conversation.questions:
                 relevant = frozenset(messages[id].message for id in evidence)
-                found = await timed_search(memory, embeddings, conversation.name, question, "cycles")
-                where = half[conversation.name]
-                answers.append(QuestionResult(where, category, relevant, **found))
-                baseline.append(QuestionResult(where, category, relevant, plain.found(question)))
-    name = embeddings.name if embeddings is not None else "none"
-    return Report("LoCoMo", name, tuple(answers), tuple(baseline))
+                place = half[conversation.name], category
+                await asking.ask(conversation.name, question, "cycles", relevant, plain, place)
+    return asking.report()

@@ -6,13 +6,12 @@ from pathlib import Path
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.retrieval import (
     Baseline,
-    QuestionResult,
+    Questionnaire,
     Report,
     data_files,
     fresh_memory,
     halves,
     some,
-    timed_search,
 )
 from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.model import MemoryDraft
@@ -36,15 +35,12 @@ async def evaluate(path: Path, embeddings: Embedder | None) -> Report:
     """Saves all preferences as memories of one user and asks every question."""
     entries = load(path)
     half = halves(topic for topic, _, _ in entries)
-    answers, baseline = [], []
     async with fresh_memory(embeddings) as memory:
         drafts = [MemoryDraft(content=preference, kind="pref") for _, preference, _ in entries]
         saved = [one.record for one in await memory.save(_USER, drafts)]
         plain = Baseline({record.id: record.text for record in saved})
+        asking = Questionnaire("PrefEval", memory, embeddings)
         for (topic, _, question), record in zip(entries, saved, strict=True):
-            relevant = frozenset({record.id})
-            found = await timed_search(memory, embeddings, _USER, question, "facts")
-            answers.append(QuestionResult(half[topic], topic, relevant, **found))
-            baseline.append(QuestionResult(half[topic], topic, relevant, plain.found(question)))
-    name = embeddings.name if embeddings is not None else "none"
-    return Report("PrefEval", name, tuple(answers), tuple(baseline))
+            relevant, place = frozenset({record.id}), (half[topic], topic)
+            await asking.ask(_USER, question, "facts", relevant, plain, place)
+    return asking.report()

@@ -65,9 +65,15 @@ def score(language: Language, half: Half) -> Counts:
     """Every labelled pair of one half."""
     data = tomllib.loads((FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
     counts = {name: Count() for name in MEASURES}
-    _corrections(data["correction"], language, half, counts)
+    _score_corrections(data["correction"], language, half, counts)
     for first, second, *broader in alternating(data["same"], half):
-        _same(first, second, broader, language, counts)
+        one, other = claim_of(first, language, "a"), claim_of(second, language, "b")
+        forth, back = reconcile(other, [one], language), reconcile(one, [other], language)
+        merged = forth.relation == back.relation == "same"  # both orders say so
+        counts["same merged"].add(merged, f"{first} | {second}: {forth.relation}, {back.relation}")
+        if merged and broader:
+            winner = "b" if forth.broader == "fact" else "a"
+            counts["broader right"].add(winner == broader[0], f"{first} | {second}: {winner}")
     for first, second, label in alternating(data["different"], half):
         relation = reconcile(
             claim_of(second, language, "b"), [claim_of(first, language, "a")], language
@@ -79,7 +85,7 @@ def score(language: Language, half: Half) -> Counts:
     return counts
 
 
-def _corrections(sets: list[Mapping[str, Any]], language: Language, half: Half, counts: Counts) -> None:
+def _score_corrections(sets: list[Mapping[str, Any]], language: Language, half: Half, counts: Counts) -> None:
     rows = [(each["known"], text, right) for each in sets for text, right in each["said"]]
     for texts, text, right in alternating(rows, half):
         known = [claim_of(each, language, str(number)) for number, each in enumerate(texts)]
@@ -87,17 +93,6 @@ def _corrections(sets: list[Mapping[str, Any]], language: Language, half: Half, 
         hit = found.relation == "newer" and found.id == str(right)
         named = texts[int(found.id)] if found.id else ""
         counts["corrections superseded"].add(hit, f"{text} -> {texts[right]}: {found.relation} {named}")
-
-
-def _same(first: str, second: str, broader: list[str], language: Language, counts: Counts) -> None:
-    """One pair in both orders: it is merged only when both say so."""
-    one, other = claim_of(first, language, "a"), claim_of(second, language, "b")
-    forth, back = reconcile(other, [one], language), reconcile(one, [other], language)
-    merged = forth.relation == back.relation == "same"
-    counts["same merged"].add(merged, f"{first} | {second}: {forth.relation}, {back.relation}")
-    if merged and broader:
-        kept = "b" if forth.broader == "fact" else "a"
-        counts["broader right"].add(kept == broader[0], f"{first} | {second}: {kept}")
 
 
 def sick(folder: Path) -> dict[str, Count]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from statistics import fmean, median
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from thoughtcycle.memory.search import Part
 from thoughtcycle.memory.text.analyzer import terms
 
 T = TypeVar("T")
+Place = tuple[str, str]
+"""Half and category of a question."""
 CUTS = (5, 10, 20)
 MOST = max(CUTS)
 """Results per question."""
@@ -43,21 +45,6 @@ async def fresh_memory(
     with TemporaryDirectory() as folder:
         async with Memory.open(f"sqlite:///{folder}/eval.db", embeddings=embeddings, clock=clock) as memory:
             yield memory
-
-
-async def timed_search(
-    memory: Memory, embeddings: Embedder | None, user: str, question: str, part: Part
-) -> dict[str, Any]:
-    """Ids found, best first, and the seconds of search and embedding, as fields of `QuestionResult`."""
-    start = time.perf_counter()
-    row = await embeddings.aembed_query(question) if embeddings is not None else []
-    embedded = time.perf_counter()
-    vector = np.asarray(row, dtype=np.float32)
-    hits = await memory.search(user, question, vector=vector, limit=MOST, floor=0.0, include=(part,))
-    seconds = time.perf_counter() - embedded
-    found = (hit.record.id if isinstance(hit, MemoryHit) else hit.message for hit in hits)
-    ids = tuple(dict.fromkeys(found))
-    return {"found": ids, "seconds": seconds, "embedding_seconds": embedded - start}
 
 
 class Baseline:
@@ -204,3 +191,31 @@ def _line(name: str, one: Score) -> str:
 
 def _plain(found: dict[str, dict[str, Score]]) -> dict[str, dict[str, dict[str, float]]]:
     return {half: {name: asdict(one) for name, one in part.items()} for half, part in found.items()}
+
+
+class Questionnaire:
+    """Asks a memory questions, and BM25 beside it; collects the results."""
+
+    def __init__(self, data: str, memory: Memory, embeddings: Embedder | None) -> None:
+        self._data, self._memory, self._embeddings = data, memory, embeddings
+        self._asked: list[QuestionResult] = []
+        self._baseline: list[QuestionResult] = []
+
+    async def ask(
+        self, user: str, question: str, part: Part, relevant: frozenset[str], plain: Baseline, place: Place
+    ) -> None:
+        """Asks one question; `place` is its half and category."""
+        start = time.perf_counter()
+        row = await self._embeddings.aembed_query(question) if self._embeddings is not None else []
+        embedded = time.perf_counter()
+        vector, search = np.asarray(row, dtype=np.float32), self._memory.search
+        hits = await search(user, question, vector=vector, limit=MOST, floor=0.0, include=(part,))
+        seconds = time.perf_counter() - embedded
+        ids = dict.fromkeys(hit.record.id if isinstance(hit, MemoryHit) else hit.message for hit in hits)
+        self._asked.append(QuestionResult(*place, relevant, tuple(ids), seconds, embedded - start))
+        self._baseline.append(QuestionResult(*place, relevant, plain.found(question)))
+
+    def report(self) -> Report:
+        """The results so far."""
+        name = self._embeddings.name if self._embeddings is not None else "none"
+        return Report(self._data, name, tuple(self._asked), tuple(self._baseline))

@@ -105,13 +105,6 @@ def joined(parts: Iterable[str | None], most: int) -> tuple[str, bool]:
     return "\n".join(found), not lost
 
 
-def read(kind: str, data: bytes, most: int, most_pages: int) -> dict[str, Any]:
-    """The output for a document."""
-    parts, pages = pdf_pages(data, most_pages) if kind == "pdf" else (docx_blocks(data), None)
-    text, complete = joined(parts, most)
-    return {"text": text, "complete": complete, "pages": pages}
-
-
 def main() -> None:
     """Reads the document from standard input, within the limits of the arguments."""
     kind, most, most_pages, seconds, memory = sys.argv[1], *map(int, sys.argv[2:6])
@@ -120,7 +113,9 @@ def main() -> None:
     data = sys.stdin.buffer.read()
     confine(seconds, memory)
     try:
-        output = read(kind, data, most, most_pages)
+        parts, pages = pdf_pages(data, most_pages) if kind == "pdf" else (docx_blocks(data), None)
+        text, complete = joined(parts, most)
+        output: dict[str, Any] = {"text": text, "complete": complete, "pages": pages}
     except Refused as refusal:
         output = {"refused": str(refusal)}
     except ModuleNotFoundError as error:

@@ -14,7 +14,6 @@ from thoughtcycle.memory.transfer.format import (
     Line,
     change_line,
     cycle_line,
-    end_line,
     file_lines,
     header,
     hidden_line,
@@ -66,7 +65,7 @@ class Export:
             async for line in part:
                 counted[line["line"]] += 1
                 yield line
-        yield end_line(counted)
+        yield {"line": "end", "lines": dict(counted)}  # a file without it is incomplete
 
     async def _chats(self, user: str, mask: Mask) -> AsyncIterator[Line]:
         after = None

@@ -97,11 +97,6 @@ def change_line(entry: JournalEntry, mask: Mask, withheld: bool) -> Line:
     return {"line": "change", **plain, "before": before, "withheld": withheld}
 
 
-def end_line(counted: Mapping[str, int]) -> Line:
-    """The last line: how many of each kind came before; a file without it is incomplete."""
-    return {"line": "end", "lines": dict(counted)}
-
-
 def _document(record: MemoryRecord, mask: Mask) -> Line:
     plain = record.model_dump(mode="json", exclude={*_OWN, "id"})
     return {"_id": record.id, **plain, "source": _masked(plain["source"], mask)}

@@ -134,11 +134,6 @@ def lines(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
             at += len(text)
 
 
-def line_at(path: Path, place: int) -> Line:
-    """The line at the byte offset `place`."""
-    return next(lines(path, place))[1]
-
-
 def checked(path: Path) -> Iterator[tuple[Line, Contents]]:
     """Each valid line of an own export, with the contents up to it.
 

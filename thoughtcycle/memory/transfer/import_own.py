@@ -35,7 +35,7 @@ from thoughtcycle.memory.transfer.format import (
     to_memory,
 )
 from thoughtcycle.memory.transfer.format_documents import renamed_document, renamed_judgement, to_document
-from thoughtcycle.memory.transfer.import_file import Contents, batches, checked, line_at, lines
+from thoughtcycle.memory.transfer.import_file import Contents, batches, checked, lines
 from thoughtcycle.memory.versioning.branches import live_path
 from thoughtcycle.memory.versioning.record_changes import Keys, search_keys, with_vectors
 
@@ -188,7 +188,8 @@ class OwnImport:
         versions: set[str] = set()
         for row in rows:
             entry = to_change(renamed(row, replay.rename), user)
-            line = await asyncio.to_thread(line_at, replay.path, replay.places[row["memory"]])
+            at = replay.places[row["memory"]]
+            _, line = await asyncio.to_thread(lambda at: next(lines(replay.path, at)), at)
             wanted.append((entry, to_memory(renamed(line, replay.rename), user), row["number"]))
             if line["line"] == "version":
                 versions.add(entry.memory)
