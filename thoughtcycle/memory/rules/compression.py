@@ -61,7 +61,8 @@ def next_step(
     if excess <= 0:
         return None
     ready = [one for one in memory.old_memory if not one.pending_summarization]
-    if long := [one for one in ready if not _short(one, budget)]:
+    long = [one for one in ready if not one.compressed and count_words(one.summary) > budget.compressed]
+    if long:
         return Shorten(_as_needed(long, memory, excess, budget), budget.compressed)
     many = 2 * old_words(memory.periods) > room
     periods, all_units = list[Unit](memory.periods), [*list[Unit](memory.periods), *ready]
@@ -76,10 +77,6 @@ def _room(memory: ConversationMemory, recent: Iterable[Cycle], budget: WordBudge
     beyond = now > budget.goal
     left = budget.goal // RESERVED_SHARE if beyond else budget.goal - now - count_words(memory.working)
     return max(left, old_words(one for one in memory.old_memory if one.pending_summarization))
-
-
-def _short(one: OldCycle, budget: WordBudget) -> bool:
-    return one.compressed or count_words(one.summary) <= budget.compressed
 
 
 def _as_needed(
@@ -112,17 +109,14 @@ def _rolled_up(
 
 
 def _piece(one: Unit, memory: ConversationMemory) -> Piece:
+    """A summary, with the preserved data of its cycles in ledger and entries."""
+    ids = {one.cycle_id} if isinstance(one, OldCycle) else set(one.cycle_ids)
+    preserved = [entry.preserved_data for entry in memory.ledger if entry.cycle_id in ids]
+    preserved += [old.preserved_data for old in memory.old_memory if old.cycle_id in ids]
+    data = PreservedData().merged(*preserved)
     if isinstance(one, OldCycle):
-        return Piece(one.cycle_id, one.timestamp, one.summary, _preserved([one.cycle_id], memory))
-    return Piece(one.cycle_ids[0], one.since, one.summary, _preserved(one.cycle_ids, memory))
-
-
-def _preserved(cycles: Iterable[str], memory: ConversationMemory) -> PreservedData:
-    """The preserved data of these cycles, in ledger and entries."""
-    wanted = set(cycles)
-    kept = [entry.preserved_data for entry in memory.ledger if entry.cycle_id in wanted]
-    kept += [one.preserved_data for one in memory.old_memory if one.cycle_id in wanted]
-    return PreservedData().merged(*kept)
+        return Piece(one.cycle_id, one.timestamp, one.summary, data)
+    return Piece(one.cycle_ids[0], one.since, one.summary, data)
 
 
 def apply_shortening(

@@ -11,14 +11,6 @@ from functools import cache
 from itertools import chain
 from typing import Any, Literal
 
-from thoughtcycle.memory.rules.small_talk import (
-    LIGHT,
-    is_idle,
-    is_light,
-    is_order,
-    is_play,
-    without_comparisons,
-)
 from thoughtcycle.memory.text.analyzer import fold
 from thoughtcycle.prompts.loader import LANGUAGES, joined_pattern, word_lists
 
@@ -29,13 +21,21 @@ Reason = Literal[
 small talk; a question that the world answers; one that the memory answers; not to be kept; a plain reply – or
 passes: a value word, a fact about the user, code, anything else."""
 
+FUNNEL, SMALL_TALK = "language/funnel", "language/idle"
+"""Word lists."""
 SHORTEST = 10
 """Characters of a message; a shorter one is dropped (SM-2)."""
 READ = 4_000
 """Characters of a message that are read: they decide about a longer one, too."""
 LONG = 30
 """Words of a sentence; a longer one tells more than it asks or greets."""
+LIGHT = 12
+"""Longest sentence, in words, that is small talk by its light words; a longer one tells a story."""
 
+_REPEATED = re.compile(r"(.)\1+")
+_LAUGHTER = re.compile(
+    r"(?:a|ba|mua)?(?:h[aeiu]{1,3}){2,}h?|k{2,}|(?:rs){2,}|(?:ja){2,}|(?:ai){2,}|l+(?:ol)+|lma+o+"
+)
 _ADDRESS = re.compile(r"(?:https?://|www?\.)\S+|\S+@\S+\.\S+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -56,18 +56,18 @@ class Verdict:
     reason: Reason
 
 
-def _pattern(entry: str) -> re.Pattern[str]:
-    return joined_pattern("language/funnel", entry)
+def _pattern(entry: str, file: str = FUNNEL) -> re.Pattern[str]:
+    return joined_pattern(file, entry)
 
 
-def _entries(entry: str, file: str = "language/funnel") -> list[Any]:
+def _entries(entry: str, file: str = FUNNEL) -> list[Any]:
     return [word_lists(language, file)[entry] for language in LANGUAGES]
 
 
 @cache
 def _courtesies() -> tuple[re.Pattern[str], ...]:
     """Phrases of courtesy, and remarks on the time of the year."""
-    phrases = chain(*_entries("courtesies"), *_entries("phrases", "language/idle"))
+    phrases = chain(*_entries("courtesies"), *_entries("phrases", SMALL_TALK))
     return tuple(re.compile(rf"(?:{phrase})(?![\w'])") for phrase in phrases)
 
 
@@ -157,14 +157,14 @@ def _of_sentence(sentence: str) -> Reason | None:
         return None
     if not _LETTERS.search(_ADDRESS.sub(" ", sentence)) or _says_nothing(sentence):
         return "courtesy"
-    sentence = without_comparisons(sentence)
+    sentence = _pattern("as_if", SMALL_TALK).sub(" ", sentence)  # "as if I were …" states nothing
     start = _lead(sentence)
     if _pattern("recalls").match(sentence, start):
         return "recall"
-    if is_play(sentence, start) or is_idle(sentence, start):
+    if _is_idle(sentence, start):
         return "lookup"
     asks = any(_pattern(entry).match(sentence, start) for entry in ("lookups", "works"))
-    asks = asks or is_order(sentence, start)
+    asks = asks or _is_order(sentence, start)
     return "lookup" if asks and not _pattern("own").search(sentence, start) else None
 
 
@@ -188,7 +188,7 @@ def _says_nothing(sentence: str) -> bool:
         end = max((match.end() for match in found if match), default=0)
         phrases += bool(end)
         courteous &= bool(end) or word[0] in _fillers()
-        light &= read < LIGHT and (bool(end) or is_light(word[0]))
+        light &= read < LIGHT and (bool(end) or _is_light(word[0]))
         read += 1
         at = end or word.end()
     return (courteous and phrases > 0) or (light and read > 0)
@@ -198,3 +198,37 @@ def _is_pasted(text: str) -> bool:
     """Whether it asks to work on a text that it contains; that text is nobody's statement."""
     match = _pattern("pasted").match(text, _lead(text))
     return match is not None and (":" in text or _pattern("into").search(text, match.end()) is not None)
+
+
+@cache
+def _light_words() -> frozenset[str]:
+    return frozenset(_squeezed(word) for words in _entries("light", SMALL_TALK) for word in words.split())
+
+
+def _is_light(word: str) -> bool:
+    """Whether a word, also a stretched one ("nossaaa"), says nothing about anybody, or is laughter."""
+    return _squeezed(word.removesuffix("'s")) in _light_words() or _LAUGHTER.fullmatch(word) is not None
+
+
+def _is_order(sentence: str, start: int) -> bool:
+    """Whether it orders work on a text or the like, at its beginning or behind its lead-in, at `start`."""
+    return any(_pattern("requests", SMALL_TALK).match(sentence, at) for at in (0, start))
+
+
+def _is_idle(sentence: str, start: int) -> bool:
+    """Whether it begins a game or a role play, or is about the world or the assistant and nobody else."""
+    if _pattern("play", SMALL_TALK).match(sentence, start):
+        return True
+    if _pattern("somebody", SMALL_TALK).search(sentence, start):
+        return False
+    if sentence.endswith("?") and "," not in sentence[start:]:
+        return True
+    return any(
+        _pattern(entry, SMALL_TALK).match(sentence, at)
+        for entry in ("asked", "addressed")
+        for at in (0, start)
+    )
+
+
+def _squeezed(word: str) -> str:
+    return _REPEATED.sub(r"\1", word)
