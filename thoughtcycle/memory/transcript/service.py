@@ -190,15 +190,8 @@ class Transcript:
         pending: memories are formed from it later. Raises NotAllowed('chat_of_another').
         """
         await self.claim_chat(user, chat)
-        cycle = recorded_cycle(
-            user,
-            chat,
-            (without_null(user_text), user_name),
-            (without_null(reply_text), reply_name),
-            at=at,
-            channel=channel,
-            formation=formation,
-        )
+        spoken = (without_null(user_text), user_name), (without_null(reply_text), reply_name)
+        cycle = recorded_cycle(user, chat, *spoken, at=at, channel=channel, formation=formation)
         return await self._cycles.append_cycle(cycle)
 
     async def cycle(self, user: str, id: str) -> Cycle | None:
