@@ -26,7 +26,7 @@ _RANDOM = re.compile(r"(?<![\w$.%/+=@-])\$?\w[\w.+~-]{19,600}={0,2}(?![\w/@=])")
 _PUBLIC = re.compile(
     r"0x|sha\d{3}-|AAAA[A-Z]3|[13][a-km-zA-HJ-NP-Z1-9]{25,34}$|.*\.(?:jpe?g|png|pdf|mp[34]|zip)$"
 )
-"""What looks random and is public: addresses and hashes of chains, checksums, public keys, files."""
+"""Public values that look random: addresses and hashes of chains, checksums, public keys, files."""
 _TURN = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
 _CARD = re.compile(r"(?<![\w+.,/:-])[2-6]\d{2,18}(?:(?:[.-]|[ ]{1,2})\d{3,7}){0,4}(?![\w-]|[.,]\d)")
 _ISSUED = re.compile(

@@ -221,7 +221,7 @@ def _size(number: re.Match[str]) -> tuple[int, int]:
 
 
 def _near(text: str, folded: str, names: Sequence[re.Match[str]], taken: Sequence[Span]) -> Iterator[Span]:
-    """What looks like a secret within some words of a name, or of a system that asks for one."""
+    """Values that look like a secret, near a name, or near a system that asks for one."""
     speech = _speech()
     words = [match.start() for match in re.finditer(r"\S+", text)]
     starts = [bisect_left(words, each.start()) for each in names]
