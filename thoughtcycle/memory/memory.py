@@ -1,5 +1,6 @@
 """Memory: opens a database, puts the services together, and offers their calls to applications."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
@@ -19,7 +20,7 @@ from thoughtcycle.memory.model import utc_now
 from thoughtcycle.memory.offline import SPOOL_BYTES, Outage, SpooledTranscript
 from thoughtcycle.memory.records import Lifecycle, Records, RecordUpkeep
 from thoughtcycle.memory.search import Explainer, PassiveRecall, Search
-from thoughtcycle.memory.storage import Storage, open_storage
+from thoughtcycle.memory.storage import Storage, open_storage, remove_left_parts
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.transfer import Export, Import
 
@@ -140,6 +141,7 @@ class Memory:
         `spool`: a folder where at most `spool_bytes` of what is said wait while the database is away.
         Raises InputRefused when `url` is not understood, StorageFailed when the database cannot be used.
         """
+        await asyncio.to_thread(remove_left_parts)
         async with AsyncExitStack() as stack:
             storage = await stack.enter_async_context(open_storage(url))
             outage = None

@@ -121,7 +121,7 @@ class Settings(BaseSettings):
     )
     spool: Path = Field(
         default_factory=lambda: user_data_path("thoughtcycle") / "spool",
-        description="Folder in which what is said waits while the database is away.",
+        description="Folder of what is said while the database is away, and of the list of unfinished files.",
     )
     spool_bytes: int = Field(
         default=64_000_000,

@@ -1,11 +1,13 @@
 """Forgets a user as a whole, and looks whether anything is left."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.model import STATUSES, item_space
+from thoughtcycle.memory.storage import remove_left_parts
 
 _PAGE = 500
 
@@ -40,12 +42,13 @@ class UserErasure:
     async def forget_user(self, user: str) -> Farewell:
         """Erases all that is kept of a user, for good, then looks for the user's id and all ids of theirs.
 
-        The items that apps keep for the user go too.
+        The items that apps keep for the user go too, and unfinished exports and backups of dead processes.
 
         What stays is a hash of the id and a number, by which late writers are refused
         (NotAllowed('user_forgotten')). Checkpoints are not the memory's: delete those of `chats_of` first
         (graph.forgetting does). Running it again completes what was cut off.
         """
+        await asyncio.to_thread(remove_left_parts)
         items = item_space(user)
         chats = {
             *await self.chats_of(user),

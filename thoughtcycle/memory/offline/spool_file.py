@@ -19,8 +19,7 @@ from pathlib import Path
 from uuid import uuid4
 from zlib import crc32
 
-if sys.platform != "win32":
-    import fcntl
+from thoughtcycle.memory.storage import lock
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ class SpoolFile:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / f"{name}-{uuid4().hex}{SUFFIX}"
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        _locked(handle)
+        lock(handle)
         _sync_folder(folder)
         return cls(path, handle)
 
@@ -58,7 +57,7 @@ class SpoolFile:
         paths = [path for path in folder.glob(f"{name}-*{SUFFIX}") if path.is_file()]
         for path in sorted(paths, key=lambda path: path.stat().st_mtime):
             handle = os.open(path, os.O_RDWR)
-            if _locked(handle) and os.fstat(handle).st_nlink:
+            if lock(handle) and os.fstat(handle).st_nlink:
                 found.append(cls(path, handle))
             else:
                 os.close(handle)
@@ -156,16 +155,6 @@ def _text(line: bytes) -> str | None:
     length, _, data = rest.partition(b" ")
     whole = (b"%08x" % crc32(data), b"%d" % len(data)) == (checksum, length)
     return data.decode() if whole else None
-
-
-def _locked(handle: int) -> bool:
-    """Whether this process could lock the file."""
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-    return True
 
 
 def _sync_folder(folder: Path) -> None:

@@ -19,6 +19,7 @@ from thoughtcycle.memory.storage.base.transcript import Amended, CycleFeed, Tran
 from thoughtcycle.memory.storage.base.users import Census
 from thoughtcycle.memory.storage.factory import open_storage
 from thoughtcycle.memory.storage.failures import translated
+from thoughtcycle.memory.storage.part_file import check_new, lock, part_file, remove_left_parts
 from thoughtcycle.memory.storage.serialization import NOT_DELETED
 from thoughtcycle.memory.storage.sqlite_file import SqliteConnection, check_integrity, make_private, use_wal
 from thoughtcycle.memory.storage.url import MONGO_DATABASE, mongo_time_outs, parse_url
@@ -48,10 +49,14 @@ __all__ = [
     "Transcript",
     "Write",
     "check_integrity",
+    "check_new",
+    "lock",
     "make_private",
     "mongo_time_outs",
     "open_storage",
     "parse_url",
+    "part_file",
+    "remove_left_parts",
     "translated",
     "use_wal",
 ]

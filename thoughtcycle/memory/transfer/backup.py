@@ -1,13 +1,21 @@
 """Backup and restore of a whole database file while it is in use."""
 
 import asyncio
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from thoughtcycle.errors import InputRefused, StorageCorrupt
-from thoughtcycle.memory.storage import check_integrity, make_private, parse_url, translated, use_wal
+from thoughtcycle.memory.storage import (
+    check_integrity,
+    check_new,
+    make_private,
+    parse_url,
+    part_file,
+    remove_left_parts,
+    translated,
+    use_wal,
+)
 
 _BUSY_SECONDS = 30.0
 _TABLES = ("memories", "conversations", "cycles", "checkpoints")
@@ -42,27 +50,24 @@ def _path(url: str) -> Path:
 
 
 def _backup(path: Path, file: Path, replace: bool) -> int:
-    if file.exists() and not replace:
-        raise InputRefused("file_exists", path=repr(str(file)))
+    remove_left_parts()
+    check_new(file, replace=replace)
     if not path.exists():
         raise InputRefused("backup_missing", path=repr(str(path)))
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    try:
-        part.touch(mode=0o600)
-    except OSError as error:
-        raise InputRefused("file_unwritable", path=repr(str(file)), cause=error) from error
-    try:
-        with translated(str(path)), closing(_open(path)) as source, translated(str(file)):
-            with closing(sqlite3.connect(part)) as copy:
-                source.backup(copy)
-                copy.execute("PRAGMA journal_mode = DELETE")  # one file, without companions
-            part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        part_file(file, replace=replace) as part,
+        translated(str(path)),
+        closing(_open(path)) as source,
+        translated(str(file)),
+        closing(sqlite3.connect(part)) as copy,
+    ):
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")  # one file, without companions
     return file.stat().st_size
 
 
 def _restore(path: Path, file: Path, replace: bool) -> None:
+    remove_left_parts()
     if not file.is_file():
         raise InputRefused("backup_missing", path=repr(str(file)))
     with translated(str(file)), closing(_open(file)) as source:
