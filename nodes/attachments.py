@@ -149,7 +149,7 @@ async def attach(turn: Turn, message: HumanMessage, uploads: Sequence[Upload]) -
     if stored and turn.context.explain_actions:
         names = ", ".join(record.content["name"] for record in stored)
         messages.append(await speak(words.fill("attached.kept", names=names), chat_history=False))
-    recalled = turn.with_recalled(stored)
+    recalled = turn.with_recalled(map(without_secrets, stored))
     return {"messages": messages, "steps": [step], "recalled": recalled, "attached": attached}
 
 

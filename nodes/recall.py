@@ -14,7 +14,7 @@ from thoughtcycle.memory.briefing import Material, Plan, build_brief, read_mater
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, Utterance
 from thoughtcycle.memory.search import WAIT_SECONDS
-from thoughtcycle.memory.text.secrets import without_secrets
+from thoughtcycle.memory.text.secrets import holds_secret, without_secrets
 from thoughtcycle.nodes.attachments import with_attachments
 from thoughtcycle.nodes.base import window as windows
 from thoughtcycle.nodes.base.cycle import open_cycle
@@ -43,7 +43,8 @@ async def recall(turn: Turn) -> StateUpdate:
 async def _recalled(turn: Turn, cycle: Cycle | None) -> StateUpdate:
     """The update with the database at hand; memories recalled earlier are read again where they changed."""
     recalled = {memory["id"]: memory for memory in turn.state.get("recalled", ())}
-    revisions = {id: memory["revision"] for id, memory in recalled.items()}
+    shown = {id for id, memory in recalled.items() if holds_secret(memory["content"])}  # an answer before
+    revisions = {id: -1 if id in shown else memory["revision"] for id, memory in recalled.items()}
     material, (cycles, window), changed = await asyncio.gather(  # independent reads
         _gather(turn, cycle),
         _recent(turn, cycle.parent if cycle else None),

@@ -5,6 +5,7 @@ from typing import ClassVar
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import LIMIT
 from thoughtcycle.mind.base import Question, View
+from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.view_queries import (
     asks_beyond_rules,
@@ -15,6 +16,8 @@ from thoughtcycle.nodes.actions.view_queries import (
     written,
 )
 from thoughtcycle.nodes.attachments import ACTION as ATTACH
+from thoughtcycle.nodes.base.message import unasked_secrets
+from thoughtcycle.nodes.base.state import StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
 
 
@@ -36,9 +39,11 @@ def answer_by_rules(view: View) -> str:
         parts.append(action.say(view.language, "rules.unkept"))
     elif meaning.beyond and not parts:
         parts.append(action.say(view.language, "rules.beyond"))
-    return " ".join(parts) or action.say(
-        view.language, "rules.unsaid" if asks_not_to_keep(view.message) else "rules.heard"
-    )
+    if asks_not_to_keep(view.message):
+        empty = "rules.unsaid"
+    else:
+        empty = "rules.secret" if unasked_secrets(view.message) else "rules.heard"
+    return " ".join(parts) or action.say(view.language, empty)
 
 
 def _results(view: View, action: "Finish") -> list[str]:
@@ -70,6 +75,14 @@ class Finish(Action[None]):
 
     def urgency(self, view: View) -> float:
         return 0.1
+
+    async def run(self, turn: Turn) -> StateUpdate:
+        """See Action.run; one line says that a secret told in passing is not kept."""
+        update = await super().run(turn)
+        if not unasked_secrets(turn.message) or turn.context.incognito or asks_not_to_keep(turn.message):
+            return update
+        line = await speak(turn.texts("cycle")["secret_unkept"], chat_history=False)
+        return {**update, "messages": [*update.get("messages", ()), line]}
 
     async def act(self, given: None, turn: Turn) -> Outcome:
         return Outcome(self.say(turn.language, "outcome"))

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
@@ -11,12 +12,13 @@ from thoughtcycle.language.facts import Fact
 from thoughtcycle.language.parse import parse
 from thoughtcycle.memory.model import Kind, MemoryDraft, Recalled, Source, as_text
 from thoughtcycle.memory.text.analyzer import terms
-from thoughtcycle.memory.text.secrets import writes_mask_over
+from thoughtcycle.memory.text.secrets import secret_values, without_secrets, writes_mask_over
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.update_targets import ambiguous_moves, relative_meant, takes_the_place
 from thoughtcycle.nodes.actions.view_queries import brief_list, has_key, has_run, meaning_of
 from thoughtcycle.nodes.attachments import ACTION as ATTACH
+from thoughtcycle.nodes.base.message import tells_in_passing
 from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.prompts.loader import Language
 
@@ -154,14 +156,16 @@ class MemorySave(Action[list[SaveItem]]):
             self.say(turn.language, "outcome", count=len(new), known=len(saved) - len(new)),
             "done" if new else "nothing",
             found=[record.id for record in records],
-            recalled=turn.with_recalled(records),
+            recalled=turn.with_recalled(map(without_secrets, records)),
         )
 
 
 def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
-    """The draft of an item; None for unusable content and for a mask of redacted words."""
+    """The draft of an item; None for unusable content, a mask of redacted words, a secret told in passing."""
     text = as_text(item.content).strip()
     if not usable(item.content, longest) or writes_mask_over(text, turn.message):
+        return None
+    if tells_in_passing(text, turn.message):
         return None
     known = item if isinstance(item, KnownItem) else None
     return MemoryDraft(
@@ -170,12 +174,18 @@ def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
         kind=known.kind if known else None,
         key=known.key if known else None,
         weight=known.weight if known else 1.0,
-        bindings=tuple(dict.fromkeys(item.bindings)),
+        bindings=safe_bindings(item.bindings, text),
         source=Source(
             cycle=turn.state.get("cycle_id"),
             words=known.words if known else said(text, turn.message, turn.language),
         ),
     )
+
+
+def safe_bindings(bindings: Iterable[str], content: str) -> tuple[str, ...]:
+    """`bindings`, each once, without those that hold a secret of `content`: it is found by its name."""
+    secrets = secret_values(content)
+    return tuple(one for one in dict.fromkeys(bindings) if not any(value in one for value in secrets))
 
 
 def said(content: str, message: str, language: Language) -> str:

@@ -96,7 +96,9 @@ class MemorySearch(Action[list[str]]):
         hits = [hit for context in contexts for hit in await _look_up(context, vectors.get(context), turn)]
         hits += await _of_topic([hit.record for hit in hits], turn)
         best = {hit.record.id: hit for hit in reversed(hits)}  # of several the first
-        found = {hit.record.id: as_found(best[hit.record.id], " ".join(contexts)) for hit in hits}
+        found = {
+            hit.record.id: as_found(best[hit.record.id], " ".join(contexts), turn.message) for hit in hits
+        }
         if not found:
             turn.require_memory(whole=True)  # it may be among what waits
         for record in found.values():

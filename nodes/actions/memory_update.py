@@ -7,11 +7,13 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.model import MemoryRecord, Recalled, as_text
+from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome, Status
-from thoughtcycle.nodes.actions.memory_save import Binding, Content, said, usable
+from thoughtcycle.nodes.actions.memory_save import Binding, Content, safe_bindings, said, usable
 from thoughtcycle.nodes.actions.update_targets import changes
 from thoughtcycle.nodes.actions.view_queries import brief_list, has_key, has_run, meaning_of
+from thoughtcycle.nodes.base.message import tells_in_passing
 from thoughtcycle.nodes.base.turn import Turn
 
 log = logging.getLogger(__name__)
@@ -114,18 +116,21 @@ class MemoryUpdate(Action[list[UpdateItem]]):
         return Outcome(
             self.say(turn.language, "outcome", count=len(changed), refused=refused),
             found=[record.id for record in changed],
-            recalled=turn.with_recalled(changed),
+            recalled=turn.with_recalled(map(without_secrets, changed)),
         )
 
 
 async def _update(item: UpdateItem, turn: Turn) -> MemoryRecord | None:
-    """The new version; None when the memory is no longer there to be changed."""
+    """The new version; None when the memory is gone, or the new content has a secret told in passing."""
+    (former,) = await turn.memory.active(turn.user, [item.id]) or (None,)
+    if former is None or tells_in_passing(as_text(item.content), turn.message, former.text):
+        return None
     try:
         return await turn.memory.update(
             turn.user,
             item.id,
             content=item.content,
-            bindings=item.bindings,
+            bindings=item.bindings and safe_bindings(item.bindings, as_text(item.content)),
             key=item.key if isinstance(item, KnownUpdate) else None,
             cycle=turn.state.get("cycle_id"),
             words=item.words

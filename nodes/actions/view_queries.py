@@ -8,6 +8,7 @@ from thoughtcycle.memory.model import Recalled
 from thoughtcycle.memory.text.analyzer import terms
 from thoughtcycle.mind.base import View
 from thoughtcycle.nodes.actions.answer_filter import answering_memories
+from thoughtcycle.nodes.base.message import tells_in_passing, unasked_secrets
 from thoughtcycle.prompts.loader import LANGUAGES, texts
 
 EVERYTHING, LAST = "*", "@last"
@@ -16,8 +17,18 @@ ALL_OR_LAST = (EVERYTHING, LAST)
 
 
 def meaning_of(view: View) -> Understanding:
-    """The user's message as the rules understand it; also "the first one" as an answer to their question."""
+    """The user's message as the rules understand it, without the secrets that are told in passing (BY-10).
+
+    "The first one" may answer the rules' own question.
+    """
     meaning = understand(view.message, language=view.language, now=view.now)
+    if unasked_secrets(view.message):
+        facts = [
+            fact
+            for fact in meaning.facts
+            if not tells_in_passing(f"{fact.words}\n{fact.content}", view.message)
+        ]
+        meaning = replace(meaning, facts=tuple(facts))
     options = () if meaning.facts or meaning.asked or meaning.forget else offered_choices(view)
     place = parse_choice(view.message, len(options), view.language) if options else None
     if place is None:

@@ -2,10 +2,13 @@
 
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from thoughtcycle.errors import InputRefused
+from thoughtcycle.language.intents import asks_to_keep
+from thoughtcycle.memory.text.secrets import secret_values
 from thoughtcycle.mind.streaming import envelope
 from thoughtcycle.nodes.base.envelope import enveloped
 
@@ -63,6 +66,23 @@ def clean(text: str, *, longest: int) -> str:
     if not stripped:
         raise InputRefused("message_empty")
     return stripped
+
+
+@lru_cache(maxsize=256)  # a turn reads its message several times
+def unasked_secrets(message: str) -> tuple[str, ...]:
+    """The secrets of a message that it does not ask to keep: told in passing, they are not kept (BY-10)."""
+    return tuple(value for value in secret_values(message) if not asks_to_keep(message, value))
+
+
+def tells_in_passing(content: str, message: str, known: str = "") -> bool:
+    """Whether `content`, made of a message, has a secret that the user does not ask to keep.
+
+    Those of `known`, which it shall replace, are kept already.
+    """
+    if any(value in content and value not in known for value in unasked_secrets(message)):
+        return True
+    foreign = (value for value in secret_values(content) if value not in message and value not in known)
+    return any(foreign) and not asks_to_keep(message)
 
 
 def _is_text(character: str) -> bool:

@@ -10,8 +10,9 @@ from thoughtcycle.errors import ThoughtcycleError, for_strangers
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryDraft, Source
 from thoughtcycle.memory.search import as_found
-from thoughtcycle.nodes.actions.memory_save import Binding, said, usable
+from thoughtcycle.nodes.actions.memory_save import Binding, safe_bindings, said, usable
 from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.nodes.base.message import tells_in_passing
 from thoughtcycle.nodes.base.run import search_or_words
 from thoughtcycle.prompts.loader import Language, texts
 
@@ -82,7 +83,7 @@ class ToolService:
         hits = await search_or_words(memory, request.user, query, self._limits.search_hits, counted=counted)
         if not hits:
             memory.availability.require(whole=True)  # a match may still wait in the spool
-        records = [as_found(hit, query) for hit in hits]
+        records = [as_found(hit, query, request.message) for hit in hits]
         if not records:
             return ToolAnswer(self.texts["search.nothing"])
         lines = []
@@ -98,7 +99,7 @@ class ToolService:
         """Saves one fact."""
         text = self._checked(request, content)
         source = Source(cycle=request.cycle, words=said(text, request.message, self._language))
-        draft = MemoryDraft(content=text, bindings=tuple(dict.fromkeys(topics)), source=source)
+        draft = MemoryDraft(content=text, bindings=safe_bindings(topics, text), source=source)
         (saved,) = await memory.save(request.user, [draft])
         if saved.outcome == "erased":
             return ToolAnswer(self.texts["save.deleted"])
@@ -107,7 +108,9 @@ class ToolService:
 
     async def update(self, memory: Memory, request: ToolRequest, *, id: str, content: str) -> ToolAnswer:
         """Gives a memory that was shown new content."""
-        text, shown = self._checked(request, content), self._shown(request, [id])
+        shown = self._shown(request, [id])
+        known = await memory.active(request.user, shown)
+        text = self._checked(request, content, "\n".join(record.text for record in known))
         words = said(text, request.message, self._language)
         record = await memory.update(request.user, shown[0], content=text, cycle=request.cycle, words=words)
         return ToolAnswer(self.texts.fill("update.done", id=record.id[:SHORT]), (record.id,), changed=True)
@@ -117,13 +120,15 @@ class ToolService:
         gone = await memory.hide(request.user, self._shown(request, ids), cycle=request.cycle)
         return ToolAnswer(self.texts.fill("delete.done", count=len(gone)), changed=True)
 
-    def _checked(self, request: ToolRequest, content: str) -> str:
-        """`content` checked and stripped for storage."""
+    def _checked(self, request: ToolRequest, content: str, known: str = "") -> str:
+        """`content` checked and stripped for storage; `known`: the memory that it changes."""
         if request.incognito:
             raise ToolRefused(self.texts["incognito"])
         most = self._limits.content_chars
         if not usable(content, most):
             raise ToolRefused(self.texts.fill("empty", most=most))
+        if request.message and tells_in_passing(content, request.message, known):
+            raise ToolRefused(self.texts["secret"])
         return content.strip()
 
     def _shown(self, request: ToolRequest, ids: Iterable[str]) -> list[str]:

@@ -80,18 +80,31 @@ def remember_in(
     return None
 
 
-def asks_to_keep(text: str) -> bool:
-    """Whether a message says, in any language, that something shall be kept: "remember that …"."""
-    return any(_asks_in(parse(text, language), language) for language in LANGUAGES)
+def asks_to_keep(text: str, words: str = "") -> bool:
+    """Whether a message says, in any language, that something shall be kept: "remember that …".
+
+    With `words` of the message: that these shall be, by the sentence that has them, or by one that names
+    nothing itself ("guarda isso") or ends with a colon.
+    """
+    at = text.find(words)
+    return any(_asks_in(parse(text, language), language, at if words else None) for language in LANGUAGES)
 
 
-def _asks_in(message: Message, language: Language) -> bool:
+def _asks_in(message: Message, language: Language, at: int | None) -> bool:
+    folded = message.folded
+    no_note = compiled(_data(language)["no_note"], language)
     pattern = compiled(_data(language)["remember"], language)
     for sentence in message.sentences:
         for clause in sentence.clauses:
             match = pattern.match(message.folded.text, clause.start, sentence.end)
             asks = match is not None and (not sentence.question or match.groupdict().get("please"))
-            if asks and clause.mood not in ("hypothetical", "reported"):
+            if match is None or not asks or clause.mood in ("hypothetical", "reported"):
+                continue
+            start, end = phrases.trim(folded, match.end(), sentence.end)
+            bare = start >= end or no_note.fullmatch(folded.text, start, end) is not None
+            if at is None or bare or folded.text[start:end].rstrip().endswith(":"):
+                return True
+            if folded.starts[sentence.start] <= at < folded.ends[sentence.end - 1]:
                 return True
     return False
 

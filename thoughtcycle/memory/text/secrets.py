@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from thoughtcycle.memory.model import MemoryRecord
-from thoughtcycle.memory.text.analyzer import fold
+from thoughtcycle.memory.text.analyzer import fold, terms
 from thoughtcycle.memory.text.secret_shapes import cards, credentials, keys, private_keys, recovery_words
 from thoughtcycle.memory.text.secret_speech import told_secrets
 from thoughtcycle.memory.text.spans import HIDDEN, Span
@@ -52,6 +52,23 @@ def without_secrets(record: MemoryRecord) -> MemoryRecord:
     return record.model_copy(update={"content": text, "key": key})
 
 
+def answering(record: MemoryRecord, query: str) -> MemoryRecord:
+    """A memory as an answer: with its secrets where `query` asks for them by name, else without.
+
+    A query that tells a secret itself asks for none.
+    """
+    names, vague = _asking()
+    words = forms(query)
+    topics = words - names - vague
+    asked = words & names and (not topics or topics & forms(record.text)) and not holds_secret(query)
+    return record if asked else without_secrets(record)
+
+
+def forms(text: str) -> frozenset[str]:
+    """The stem forms of the content words of a text."""
+    return frozenset(form for term in terms(text) for form in term)
+
+
 def writes_mask_over(new: str, old: str) -> bool:
     """Whether `new` has a mask in place of hidden words or secrets that `old` has.
 
@@ -74,12 +91,26 @@ def holds_secret(text: str) -> bool:
 
 def _candidates(text: str) -> Iterator[Span]:
     """Secrets by their form, and those that are told; the folded text has each character in its place."""
-    chars = ("?" if len(char) > 1 else char for char in map(fold, text))
-    folded = text.lower() if text.isascii() else "".join(chars)
+    folded = _folded(text)
     found = [span for finder in (private_keys, keys, cards, credentials) for span in finder(text)]
     found += recovery_words(folded, _wallet_words())
     yield from found
     yield from (span for span in told_secrets(text, folded, found) if MARK not in text[slice(*span)])
+
+
+def _folded(text: str) -> str:
+    """`text` in lower case without accents, of the same length."""
+    if text.isascii():
+        return text.lower()
+    return "".join(char if len(char) == 1 else "?" for char in map(fold, text))
+
+
+@cache
+def _asking() -> tuple[frozenset[str], frozenset[str]]:
+    """The forms of words by which a secret is asked for, and of those that name no topic."""
+    data = [word_lists(language, "language/secrets") for language in LANGUAGES]
+    names, vague = (forms(" ".join(each[name] for each in data)) for name in ("asked", "vague"))
+    return names, vague
 
 
 @cache
