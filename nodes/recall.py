@@ -6,11 +6,10 @@ from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
-from thoughtcycle.budget import clip_middle
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import message_contexts, situation_contexts
-from thoughtcycle.memory.briefing import Material, Plan, build_brief, read_material
+from thoughtcycle.memory.briefing import BriefingOptions, Material, build_brief, read_material
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, Utterance
 from thoughtcycle.memory.search import WAIT_SECONDS
@@ -24,6 +23,7 @@ from thoughtcycle.nodes.base.run import WORDS_ONLY
 from thoughtcycle.nodes.base.state import Briefing, BriefSection, StateUpdate
 from thoughtcycle.nodes.base.turn import Turn, short_form
 from thoughtcycle.prompts.loader import Language
+from thoughtcycle.text_clipping import clip_middle
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,14 @@ async def _gather(turn: Turn, cycle: Cycle | None) -> Material:
 
 
 async def gather_material(
-    memory: Memory, user: str, chat: str, message: str, plan: Plan, *, now: datetime, language: Language
+    memory: Memory,
+    user: str,
+    chat: str,
+    message: str,
+    plan: BriefingOptions,
+    *,
+    now: datetime,
+    language: Language,
 ) -> Material:
     """The material of the briefing for a message; by words alone without the embedding model."""
     query, calls_for = query_of(message, language), situation_contexts(message, language)
@@ -100,9 +107,9 @@ def query_of(message: str, language: Language) -> str:
     return " ".join([query, *message_contexts(query, language)])
 
 
-def plan_of(limits: Limits, *, smart: bool | None) -> Plan:
+def plan_of(limits: Limits, *, smart: bool | None) -> BriefingOptions:
     """The briefing that a deployment and a run want; `smart` None: as the user has set it."""
-    return Plan(
+    return BriefingOptions(
         tokens=limits.briefing_tokens,
         recipe=limits.briefing_recipe,
         facts=limits.briefing_facts,

@@ -42,7 +42,7 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
     view = turn.view(actions.cards(turn.language, turn.context, unsaid=unsaid))
     for question in (DECIDE, DECIDE_AGAIN):
         answer = await turn.mind.ask(question, view)
-        if name := resolve(answer, enabled):
+        if name := parse_action(answer, enabled):
             return {"next_action": name, "usage": turn.spent(view)}
     return await _end(turn, "lost")
 
@@ -57,7 +57,7 @@ async def _end(turn: Turn, section: str) -> StateUpdate:
     return {"messages": [said], "next_action": REMEMBER}
 
 
-def resolve(answer: str, names: Collection[str]) -> str | None:
+def parse_action(answer: str, names: Collection[str]) -> str | None:
     """The action that an answer names, whatever its case, quotes, punctuation and other words.
 
     None when it names no action or more than one.

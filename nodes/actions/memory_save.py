@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from thoughtcycle.budget import clip_middle
 from thoughtcycle.language.facts import Fact
 from thoughtcycle.language.parse import parse
 from thoughtcycle.memory.model import Kind, MemoryDraft, Recalled, Source, as_text
@@ -21,6 +20,7 @@ from thoughtcycle.nodes.attachments import ACTION as ATTACH
 from thoughtcycle.nodes.base.message import tells_in_passing
 from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.prompts.loader import Language
+from thoughtcycle.text_clipping import clip_middle
 
 Binding = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 TypeName = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[\w.+/-]{1,40}$")]

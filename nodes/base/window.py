@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import BaseMessage
 
-from thoughtcycle.budget import CHARACTERS_PER_TOKEN, clip_middle
 from thoughtcycle.memory.model import Cycle, Utterance
 from thoughtcycle.memory.redaction import Mask
 from thoughtcycle.nodes.base.envelope import role_of, utterance
+from thoughtcycle.text_clipping import CHARACTERS_PER_TOKEN, clip_middle
 
 
 def of_cycles(cycles: Iterable[Cycle]) -> list[Utterance]:

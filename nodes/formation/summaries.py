@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from thoughtcycle.budget import CHARACTERS_PER_TOKEN, clip_at_word, clip_for_prompt, first_words
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts import shorten, shorten_all
 from thoughtcycle.memory.model import Judgement, PreservedData
@@ -32,6 +31,7 @@ from thoughtcycle.nodes.formation.roll_window import read_live_conversation
 from thoughtcycle.nodes.formation.run import FormationRun
 from thoughtcycle.nodes.formation.state import FormationUpdate
 from thoughtcycle.prompts.loader import Language, texts
+from thoughtcycle.text_clipping import CHARACTERS_PER_TOKEN, clip_at_word, clip_for_prompt, first_words
 
 T = TypeVar("T")
 

@@ -144,6 +144,17 @@ def test_page_and_api_stand_beside_the_servers_own_routes(server: Server) -> Non
             assert client.post(path, content=b" " * (LONGEST + 1)).status_code == 413
 
 
+async def understood(client: LangGraphClient, cycle: str, who: dict[str, str]) -> Any:
+    """The state after formation; a run that meets the server's own worker ends with a conflict."""
+    for _ in range(10):
+        try:
+            return await client.runs.wait(None, "formation", input={"cycle_id": cycle}, context=who)
+        except Exception as conflict:
+            if not str(conflict).startswith("Conflict"):
+                raise
+    raise AssertionError("conflicts only")
+
+
 @pytest.mark.spec("SM-1", "HM-7")
 async def test_formation_and_garden_run_through_the_sdk(server: Server, client: LangGraphClient) -> None:
     at = utc_now()
@@ -155,7 +166,7 @@ async def test_formation_and_garden_run_through_the_sdk(server: Server, client: 
         felt = MemoryDraft(content="ansioso com prazos", kind="emo", said=at - timedelta(days=90))
         await memory.save("gil", [felt])
     who = {"user_id": "gil"}
-    formed = await client.runs.wait(None, "formation", input={"cycle_id": cycle.id}, context=who)
+    formed = await understood(client, cycle.id, who)
     assert (formed["cycle_id"], formed["done"]) == (cycle.id, True)
     planned = await client.runs.wait(None, "garden", input={"dry_run": True}, context=who)
     left = await server.memories("gil")

@@ -12,7 +12,6 @@ from support.background import Background
 from support.doctor import problems
 from support.fake_openai import FakeOpenAI, Hang, Reply
 from support.graphs import Lab, lab
-from thoughtcycle.budget import count_words
 from thoughtcycle.memory.conversation.loading import dumped
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Preserved
@@ -21,6 +20,7 @@ from thoughtcycle.memory.rules.rendering import render_object, render_text
 from thoughtcycle.memory.rules.word_budget import WordBudget, reply_text
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.prompts.loader import Language
+from thoughtcycle.text_clipping import count_words
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 VOLUME = WordBudget()

@@ -18,11 +18,11 @@ from support.doctor import problems
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
 from support.year import BEGIN, CHATS, CITIES, IN_PERSON, MONTH, MONTHS, Line, month
-from thoughtcycle.budget import estimate_tokens
 from thoughtcycle.memory.model import PreservedData
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.text_clipping import estimate_tokens
 
 EXTRA = int(os.environ.get("THOUGHTCYCLE_YEAR", "0"))
 LIMITS = Limits(memory_words=320)

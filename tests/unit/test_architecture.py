@@ -15,7 +15,7 @@ FLOORS = (
     ("prompts",),
     ("errors",),
     ("extras",),
-    ("budget",),
+    ("text_clipping",),
     ("memory.model",),
     ("language",),
     ("memory",),

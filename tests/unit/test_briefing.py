@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.memories import record
-from thoughtcycle.budget import CHARACTERS_PER_TOKEN
 from thoughtcycle.memory.briefing.builder import RECIPES, Plan, build_brief
 from thoughtcycle.memory.briefing.sections import Material
 from thoughtcycle.memory.model import Cycle, CycleMessage, MemoryHit, MessageHit
@@ -19,6 +18,7 @@ from thoughtcycle.memory.model.judgement import Judgement, Mood
 from thoughtcycle.memory.search.passive_recall import Recollection
 from thoughtcycle.memory.text.similarity import Deduplicator
 from thoughtcycle.prompts.loader import LANGUAGES
+from thoughtcycle.text_clipping import CHARACTERS_PER_TOKEN
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=ZoneInfo("America/Sao_Paulo"))
 

@@ -7,7 +7,6 @@ import pytest
 
 from support.exchanges import at, exchange, judged
 from support.sheets import read, stored
-from thoughtcycle.budget import count_words, first_words
 from thoughtcycle.memory.conversation.loading import DocumentBroken, recounted
 from thoughtcycle.memory.model import Cycle
 from thoughtcycle.memory.model.conversation import ConversationMemory, Period
@@ -35,6 +34,7 @@ from thoughtcycle.memory.rules.word_budget import (
     usage_percent,
     with_word_counts,
 )
+from thoughtcycle.text_clipping import count_words, first_words
 
 VOLUME = WordBudget()
 

@@ -28,7 +28,7 @@ from thoughtcycle.evals.retrieval import (
     scores,
 )
 from thoughtcycle.evals.retrieval_page import page
-from thoughtcycle.memory.briefing.builder import Plan, build_brief
+from thoughtcycle.memory.briefing.builder import BriefingOptions, build_brief
 from thoughtcycle.memory.briefing.sections import Material
 from thoughtcycle.memory.model import MemoryHit, Source
 from thoughtcycle.memory.model.conversation import ConversationMemory, LedgerEntry
@@ -166,9 +166,12 @@ def test_a_memory_made_from_a_turn_counts_as_its_evidence() -> None:
     source = Source(cycle="k", words="camped by the lake")
     kept = MemoryHit(record=record("m", source=source), relevance=1.0, matched="")
     material = Material(query="q", chat="c", now=START, found=Recollection(hits=[kept]))
-    brief = build_brief(material, Plan(tokens=100), "en")
+    brief = build_brief(material, BriefingOptions(tokens=100), "en")
     assert economy.evidence_in(brief, material, wanted, fed) == {"D1:1"}
-    assert economy.evidence_in(build_brief(material, Plan(tokens=5), "en"), material, wanted, fed) == set()
+    assert (
+        economy.evidence_in(build_brief(material, BriefingOptions(tokens=5), "en"), material, wanted, fed)
+        == set()
+    )
     elsewhere = {id: TurnPlace(one.message, "other") for id, one in fed.items()}
     assert economy.evidence_in(brief, material, wanted, elsewhere) == set()
 

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.exchanges import at, judged
-from thoughtcycle.budget import clip_at_word, count_words, estimate_tokens
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts.summaries import shorten, shorten_all
 from thoughtcycle.memory.model.judgement import CriticalDatum, Mood, Preserved, PreservedData
@@ -27,6 +26,7 @@ from thoughtcycle.nodes.formation.summaries import (
     working_summary,
 )
 from thoughtcycle.prompts.loader import LANGUAGES, Language
+from thoughtcycle.text_clipping import clip_at_word, count_words, estimate_tokens
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 LONG = (

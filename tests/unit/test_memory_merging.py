@@ -8,15 +8,15 @@ from support.memories import START, record, vector
 from thoughtcycle.memory.model.records import JournalEntry, MemoryRecord, Source
 from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning.merge import combined, merge_writes, unmerge_writes, versions_taken_over
-from thoughtcycle.memory.versioning.record_changes import Keys
+from thoughtcycle.memory.versioning.record_writes import SearchVectors
 
 SOON, LATER = START + timedelta(days=1), START + timedelta(days=9)
 
 
-def with_vectors(memory: MemoryRecord, *texts: str) -> tuple[MemoryRecord, Keys]:
+def with_vectors(memory: MemoryRecord, *texts: str) -> tuple[MemoryRecord, SearchVectors]:
     made = [vector(memory, text) for text in texts]
     listed = memory.model_copy(update={"vector_ids": tuple(one.id for one in made)})
-    return listed, Keys("words", stored={one.id: one for one in made})
+    return listed, SearchVectors("words", stored={one.id: one for one in made})
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_merge_reinforces_but_not_by_the_memory_s_own_cycle(cycle: str | None,
 def test_vectors_of_new_search_contexts_come_along_once() -> None:
     keep, own = with_vectors(record(content="A", bindings=("x",)), "A", "x")
     other, more = with_vectors(record("m2", content="B", bindings=("x", "y")), "B", "x", "y")
-    keys = Keys("words", stored={**own.stored, **more.stored})
+    keys = SearchVectors("words", stored={**own.stored, **more.stored})
     writes = merge_writes(keep, other, [], keys, LATER, None)
     assert [(write.record.id, write.op) for write in writes] == [("m2", "merge"), ("m1", "merge")]
     assert writes[0].vectors is None and writes[0].record.vector_ids == other.vector_ids
@@ -91,11 +91,11 @@ def rows(writes: list[Write]) -> tuple[JournalEntry, JournalEntry]:
     ],
 )
 def test_only_an_unchanged_pair_is_parted(which: str, field: str, value: object, undone: bool) -> None:
-    writes = merge_writes(record(content="A"), record("m2", content="B"), [], Keys(), LATER, None)
+    writes = merge_writes(record(content="A"), record("m2", content="B"), [], SearchVectors(), LATER, None)
     kept, ended = rows(writes)
     now = {write.record.id: write.record for write in writes}
     now[which] = now[which].model_copy(update={field: value})
-    back = unmerge_writes(kept, ended, now["m1"], now["m2"], [], Keys(), LATER)
+    back = unmerge_writes(kept, ended, now["m1"], now["m2"], [], SearchVectors(), LATER)
     assert (back is not None) == undone
     if back is not None:
         assert [(one.record.id, one.undoes, one.record.status) for one in back] == [
@@ -105,17 +105,17 @@ def test_only_an_unchanged_pair_is_parted(which: str, field: str, value: object,
 
 
 def test_of_an_erased_pair_nothing_comes_back() -> None:
-    writes = merge_writes(record(content="A"), record("m2", content="B"), [], Keys(), LATER, None)
+    writes = merge_writes(record(content="A"), record("m2", content="B"), [], SearchVectors(), LATER, None)
     kept, ended = rows(writes)
     now = [write.record for write in writes]
     gone = ended.model_copy(update={"before": None})
-    assert unmerge_writes(kept, gone, now[1], now[0], [], Keys(), LATER) is None
+    assert unmerge_writes(kept, gone, now[1], now[0], [], SearchVectors(), LATER) is None
 
 
 def test_versions_go_back_to_whose_they_were() -> None:
     old = [record(f"v{n}", status="superseded", current="m2") for n in range(2)]
     own = record("v9", status="superseded", current="m1")
-    writes = merge_writes(record(content="A"), record("m2", content="B"), old, Keys(), LATER, None)
+    writes = merge_writes(record(content="A"), record("m2", content="B"), old, SearchVectors(), LATER, None)
     assert [write.record.current for write in writes[:2]] == ["m1", "m1"]
     entries = [
         JournalEntry(

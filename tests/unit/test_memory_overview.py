@@ -5,13 +5,13 @@ import pytest
 from support.engines import memory as memory
 from support.memories import START, said
 from support.sheets import PLAN, sheet, talk
-from thoughtcycle.budget import count_words
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.chats import KeptChat
 from thoughtcycle.memory.conversation.loading import DocumentBroken
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.rules.rendering import render_object
 from thoughtcycle.memory.rules.word_budget import WordBudget, cycle_words
+from thoughtcycle.text_clipping import count_words
 
 
 async def looked_at(memory: Memory) -> KeptChat:

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from support.minds import NOON, question, view
-from thoughtcycle.budget import clip_for_prompt, estimate_tokens
 from thoughtcycle.memory.model import Utterance
 from thoughtcycle.mind import prompting
 from thoughtcycle.mind.base import ActionCard, Question, View
 from thoughtcycle.mind.prompting import ask_prompt, reply_prompt, standard_values
 from thoughtcycle.prompts.loader import LANGUAGES, texts
+from thoughtcycle.text_clipping import clip_for_prompt, estimate_tokens
 
 
 def said(role: str, content: str, *, flagged: bool = True) -> Utterance:

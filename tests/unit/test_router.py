@@ -2,7 +2,7 @@
 
 import pytest
 
-from thoughtcycle.nodes.router import resolve
+from thoughtcycle.nodes.router import parse_action
 
 NAMES = ["MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete", "Question", "Finish"]
 
@@ -30,4 +30,4 @@ NAMES = ["MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete", "Question
     ],
 )
 def test_resolve(answer: str, name: str | None) -> None:
-    assert resolve(answer, NAMES) == name
+    assert parse_action(answer, NAMES) == name

@@ -10,7 +10,7 @@ from thoughtcycle.cli.options import TEXTS, check_language, check_names, one_lin
 from thoughtcycle.errors import InputRefused
 
 if TYPE_CHECKING:
-    from thoughtcycle.memory.briefing import Brief
+    from thoughtcycle.memory.briefing import BuiltBriefing
     from thoughtcycle.memory.memory import Memory
 
 
@@ -44,7 +44,7 @@ def briefing(
     if time_zone is not None:
         check_time_zone(time_zone)
 
-    async def work(memory: "Memory", user: str) -> "Brief":
+    async def work(memory: "Memory", user: str) -> "BuiltBriefing":
         found = await find_chat(memory, user, chat) if chat is not None else None
         return await preview(memory, user, replace(wanted, chat=found), call.settings)
 
@@ -55,7 +55,7 @@ def briefing(
         _print(brief, plan.tokens)
 
 
-def as_object(brief: "Brief", budget: int) -> dict[str, Any]:
+def as_object(brief: "BuiltBriefing", budget: int) -> dict[str, Any]:
     """A briefing for machines."""
     sections = [
         {
@@ -70,7 +70,7 @@ def as_object(brief: "Brief", budget: int) -> dict[str, Any]:
     return {**whole, "left_out": brief.left_out, "sections": sections}
 
 
-def _print(brief: "Brief", budget: int) -> None:
+def _print(brief: "BuiltBriefing", budget: int) -> None:
     if not brief.text and not brief.session:
         typer.echo(TEXTS["briefing.nothing"])
     for text in filter(None, (brief.text, brief.session)):

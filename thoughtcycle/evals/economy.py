@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from thoughtcycle.budget import estimate_tokens
 from thoughtcycle.evals.locomo import (
     Conversation,
     FormedConversation,
@@ -21,7 +20,7 @@ from thoughtcycle.evals.locomo import (
 from thoughtcycle.evals.retrieval import halves
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import situation_contexts
-from thoughtcycle.memory.briefing import Brief, Material, Plan, build_brief, read_material
+from thoughtcycle.memory.briefing import BriefingOptions, BuiltBriefing, Material, build_brief, read_material
 from thoughtcycle.memory.index import Embedder
 from thoughtcycle.memory.model import MemoryRecord, Step
 from thoughtcycle.memory.text.analyzer import terms
@@ -35,6 +34,7 @@ from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.base.turn import short_form
 from thoughtcycle.nodes.recall import query_of
 from thoughtcycle.nodes.router import DECIDE
+from thoughtcycle.text_clipping import estimate_tokens
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
 """Memory budgets, in tokens."""
@@ -168,7 +168,7 @@ async def _asked(
             talk.name, question, vector=vector, limit=Limits().search_hits, counted=False
         )
         for budget in budgets:
-            plan = Plan(tokens=budget, smart=True)
+            plan = BriefingOptions(tokens=budget, smart=True)
             material = await read_material(
                 it.memory,
                 talk.name,
@@ -201,7 +201,7 @@ async def _asked(
 
 
 def evidence_in(
-    brief: Brief, material: Material, wanted: Mapping[str, Turn], fed: Mapping[str, TurnPlace]
+    brief: BuiltBriefing, material: Material, wanted: Mapping[str, Turn], fed: Mapping[str, TurnPlace]
 ) -> set[str]:
     """Turns that a briefing shows, and those of which it has a summary or a memory made from them."""
     shown = {id for one in brief.sections for id, _, _ in one.shown}
@@ -229,7 +229,7 @@ def _cards() -> tuple[ActionCard, ...]:
     return tuple(discover().cards("en", Context()))
 
 
-def seen_with(view: View, brief: Brief, material: Material) -> View:
+def seen_with(view: View, brief: BuiltBriefing, material: Material) -> View:
     """The view of a model with this briefing; the memories it shows are also among those recalled."""
     shown = set(brief.shown)
     recalled = [short_form(hit.record) for hit in material.found.hits if hit.record.id in shown]

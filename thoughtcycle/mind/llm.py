@@ -9,7 +9,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from thoughtcycle.budget import clip_for_prompt
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.mind.answer_parser import UnusableAnswer, parse
 from thoughtcycle.mind.base import Mind, Question, Usage, View
@@ -27,6 +26,7 @@ from thoughtcycle.mind.model_settings import (
 from thoughtcycle.mind.prompting import ask_prompt, reply_prompt
 from thoughtcycle.mind.streaming import OnText, stream_model
 from thoughtcycle.prompts.loader import texts
+from thoughtcycle.text_clipping import clip_for_prompt
 
 T = TypeVar("T")
 

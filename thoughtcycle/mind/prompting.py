@@ -6,10 +6,10 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from thoughtcycle.budget import clip_for_prompt, last_lines
 from thoughtcycle.memory.model import Recalled, Step, Utterance
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.prompts.loader import Language, Texts, texts
+from thoughtcycle.text_clipping import clip_for_prompt, last_lines
 
 MESSAGE_TOKENS = 2_000
 """Budget of the user's message; of a longer one head and tail are shown (BY-7)."""

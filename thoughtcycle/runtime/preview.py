@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import situation_contexts
-from thoughtcycle.memory.briefing import Brief, Plan, Recipe, build_brief, read_material
+from thoughtcycle.memory.briefing import BriefingOptions, BuiltBriefing, Recipe, build_brief, read_material
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import new_id, utc_now
 from thoughtcycle.nodes.base.locale import choose_language, choose_time_zone
@@ -30,12 +30,12 @@ class Wanted:
     time_zone: str | None = None
 
 
-def planned(wanted: Wanted, settings: Settings) -> Plan:
+def planned(wanted: Wanted, settings: Settings) -> BriefingOptions:
     """The plan of the briefing; InputRefused for an empty message."""
     if not wanted.message.strip():
         raise InputRefused("message_empty")
     limits = settings.limits
-    return Plan(
+    return BriefingOptions(
         tokens=wanted.tokens if wanted.tokens is not None else limits.briefing_tokens,
         recipe=wanted.recipe or limits.briefing_recipe,
         facts=limits.briefing_facts,
@@ -43,7 +43,7 @@ def planned(wanted: Wanted, settings: Settings) -> Plan:
     )
 
 
-async def preview(memory: Memory, user: str, wanted: Wanted, settings: Settings) -> Brief:
+async def preview(memory: Memory, user: str, wanted: Wanted, settings: Settings) -> BuiltBriefing:
     """The briefing of `wanted.message`; nothing is written and no access is counted."""
     plan = planned(wanted, settings)
     stored = await memory.settings(user)

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from thoughtcycle.budget import clip_for_prompt, first_parts
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts import SUMMARY_WORDS
 from thoughtcycle.language.intents import CRITICAL, TEMPORARY
@@ -23,6 +22,7 @@ from thoughtcycle.nodes.formation.judge.rule_judge import FILE, code_facts, drop
 from thoughtcycle.nodes.formation.run import FormationRun, exchange_of
 from thoughtcycle.nodes.formation.state import FormationUpdate
 from thoughtcycle.prompts.loader import texts
+from thoughtcycle.text_clipping import clip_for_prompt, first_parts
 
 TRIES = 4
 """Times that a model is asked about one exchange; then the rules' judgement is final."""

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from thoughtcycle.budget import first_parts
 from thoughtcycle.language.facts import (
     SUMMARY_WORDS,
     Fact,
@@ -19,6 +18,7 @@ from thoughtcycle.memory.text.secrets import holds_secret, masked
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.judge.code import code_in, without_code
 from thoughtcycle.prompts.loader import LANGUAGES, texts, word_lists
+from thoughtcycle.text_clipping import first_parts
 
 FILE = "formation/judge"
 LONGEST_CODE = 20_000

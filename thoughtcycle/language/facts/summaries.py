@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from thoughtcycle.budget import first_parts
 from thoughtcycle.language.parse import fold_word, names_in
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
+from thoughtcycle.text_clipping import first_parts
 
 SUMMARY_WORDS = 50
 """Words of a summary."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal, get_args
 
-from thoughtcycle.budget import CHARACTERS_PER_TOKEN, estimate_tokens
 from thoughtcycle.memory.briefing import lines, sections
 from thoughtcycle.memory.briefing.lines import Item, Origin
 from thoughtcycle.memory.briefing.sections import Material
 from thoughtcycle.memory.text.similarity import Deduplicator
 from thoughtcycle.prompts.loader import Language, texts
+from thoughtcycle.text_clipping import CHARACTERS_PER_TOKEN, estimate_tokens
 
 Recipe = Literal["layered", "compact"]
 RECIPES: tuple[Recipe, ...] = get_args(Recipe)
@@ -29,7 +29,7 @@ _BY_RANK = ("semantic", "long", "facts", "working")
 
 
 @dataclass(frozen=True)
-class Plan:
+class BriefingOptions:
     """The kind of briefing wanted."""
 
     tokens: int = 1_000
@@ -56,7 +56,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Brief:
+class BuiltBriefing:
     """The memory of a turn as two texts, and their account."""
 
     text: str
@@ -81,13 +81,13 @@ class Brief:
         return sum(section.left_out for section in self.sections)
 
 
-def build_brief(it: Material, plan: Plan, language: Language) -> Brief:
+def build_brief(it: Material, plan: BriefingOptions, language: Language) -> BuiltBriefing:
     """The briefing of this material within the token budget of `plan`.
 
     Sections with places come first, in their order; then old summaries, then excerpts in the remaining room.
     """
     frame = texts(language, "briefing")
-    draft = _Draft(it.window, plan.tokens, language)
+    draft = _BriefingBuilder(it.window, plan.tokens, language)
     if plan.recipe == "compact":
         draft.fill("facts", sections.facts(it, frame), plan.facts)
         draft.fill("working", sections.working(it, frame, language))
@@ -104,7 +104,7 @@ def build_brief(it: Material, plan: Plan, language: Language) -> Brief:
     return draft.brief()
 
 
-class _Draft:
+class _BriefingBuilder:
     """A briefing in the making: the items shown so far and the remaining room."""
 
     def __init__(self, window: Iterable[str], tokens: int, language: Language) -> None:
@@ -128,15 +128,15 @@ class _Draft:
         for item in items:
             if self._is_shown(item):
                 continue
-            if (places is not None and used >= places) or not self._show(name, item, least):
+            if (places is not None and used >= places) or not self._add_if_room(name, item, least):
                 self._left_out[name] += 1
                 least = least if share == 1.0 else self._size
                 continue
             used += 1
             if item.former is not None and not self._is_shown(item.former):
-                self._show(name, item.former, least)
+                self._add_if_room(name, item.former, least)
 
-    def brief(self) -> Brief:
+    def brief(self) -> BuiltBriefing:
         """The two texts, and the account of each section."""
         written = {name: self._text(name) for name in (*MEMORY, *SESSION)}
         memory, session = ("\n\n".join(filter(None, map(written.get, part))) for part in (MEMORY, SESSION))
@@ -146,12 +146,12 @@ class _Draft:
                 items = self._shown.get(name, ())
                 shown = tuple((item.id, round(item.score, 3), item.origin) for item in items)
                 accounts.append(Section(name, shown, self._left_out[name], estimate_tokens(text)))
-        return Brief(memory, session, tuple(accounts))
+        return BuiltBriefing(memory, session, tuple(accounts))
 
     def _is_shown(self, item: Item) -> bool:
         return item.id in self._ids or self._texts.has(item.essence)
 
-    def _show(self, name: str, item: Item, least: float) -> bool:
+    def _add_if_room(self, name: str, item: Item, least: float) -> bool:
         """Shows an item if the room allows; it is charged as a line of its own, with the heading if first."""
         shown = self._shown.get(name, [])
         cost = len(item.label) + len(item.text) + lines.AROUND + (0 if shown else len(self._frame[name]) + 2)

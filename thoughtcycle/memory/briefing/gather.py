@@ -7,7 +7,7 @@ from datetime import datetime
 
 import numpy as np
 
-from thoughtcycle.memory.briefing.builder import Plan
+from thoughtcycle.memory.briefing.builder import BriefingOptions
 from thoughtcycle.memory.briefing.sections import Material
 from thoughtcycle.memory.index import CANDIDATES
 from thoughtcycle.memory.memory import Memory
@@ -26,7 +26,7 @@ async def read_material(
     user: str,
     chat: str,
     query: str,
-    plan: Plan,
+    plan: BriefingOptions,
     *,
     now: datetime,
     vector: np.ndarray | None = None,

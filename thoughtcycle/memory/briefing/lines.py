@@ -6,12 +6,12 @@ from datetime import datetime, tzinfo
 from functools import cache
 from typing import Literal
 
-from thoughtcycle.budget import ELLIPSIS, clip_at_word
 from thoughtcycle.memory.model import MemoryRecord, MessageHit, Mood, OldCycle, Period, ProfileEntry, named_id
 from thoughtcycle.memory.text.analyzer import fold
 from thoughtcycle.memory.text.labels import label_of
 from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.prompts.loader import Language, Texts, texts
+from thoughtcycle.text_clipping import ELLIPSIS, clip_at_word
 
 Origin = Literal["memory", "profile", "cycle", "message", "conversation"]
 LONGEST = 400

@@ -19,7 +19,7 @@ from thoughtcycle.memory.model import owned as owned
 from thoughtcycle.memory.redaction import Mask, Masks
 from thoughtcycle.memory.storage import Conflict, Storage, Write
 from thoughtcycle.memory.text.analyzer import identity
-from thoughtcycle.memory.versioning.record_changes import Keys
+from thoughtcycle.memory.versioning.record_writes import SearchVectors
 
 _TRIES = 8
 
@@ -130,13 +130,13 @@ class Core:
             raise MemoryNotActive(id)
         return record
 
-    async def keys(self, records: Iterable[MemoryRecord], data: Mapping[str, bytes]) -> Keys:
+    async def keys(self, records: Iterable[MemoryRecord], data: Mapping[str, bytes]) -> SearchVectors:
         """The keys of a change: new vectors (text → bytes) and those that `records` have."""
         listed = [record for record in records if record.vector_ids]
         if not listed:
-            return Keys(self.model, data)
+            return SearchVectors(self.model, data)
         stored = await self.storage.memories.vectors(listed[0].space, [record.id for record in listed])
-        return Keys(self.model, data, {vector.id: vector for vector in stored})
+        return SearchVectors(self.model, data, {vector.id: vector for vector in stored})
 
     async def require_place(
         self, user: str, records: Sequence[MemoryRecord], code: Code, *, without: Collection[str] = ()

@@ -8,7 +8,7 @@ from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Source, named_
 from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning.branches import abandon_writes, with_content_of
-from thoughtcycle.memory.versioning.record_changes import Keys
+from thoughtcycle.memory.versioning.record_writes import SearchVectors
 
 
 def taught(records: Iterable[MemoryRecord], cycles: Collection[str]) -> list[MemoryRecord]:
@@ -21,7 +21,7 @@ def taught(records: Iterable[MemoryRecord], cycles: Collection[str]) -> list[Mem
 
 
 def rolled_back(
-    records: Iterable[MemoryRecord], cycles: Collection[str], keys: Keys, at: datetime
+    records: Iterable[MemoryRecord], cycles: Collection[str], keys: SearchVectors, at: datetime
 ) -> list[Write]:
     """Memories of `records` that these cycles told last say what they said before; what else stays – said
     again in another chat – is no longer quoted.

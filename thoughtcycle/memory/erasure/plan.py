@@ -6,7 +6,7 @@ from datetime import datetime
 from thoughtcycle.memory.model import ITEM, Cycle, MemoryRecord, Source, Tombstone
 from thoughtcycle.memory.redaction import ERASING, Mask, source_spans, tombstone
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning.record_changes import KEY_LENGTH, Keys, search_keys, with_vectors
+from thoughtcycle.memory.versioning.record_writes import KEY_LENGTH, SearchVectors, search_keys, with_vectors
 
 
 def is_due(record: MemoryRecord, until: datetime) -> bool:
@@ -56,7 +56,7 @@ def without_words(record: MemoryRecord, mask: Mask) -> MemoryRecord:
     return record if changed == record else changed
 
 
-def redacted(record: MemoryRecord, after: MemoryRecord, keys: Keys, at: datetime) -> Write:
+def redacted(record: MemoryRecord, after: MemoryRecord, keys: SearchVectors, at: datetime) -> Write:
     """The write that makes `record` what it is `after` redacting."""
     if after.bindings == record.bindings:
         return Write(after, "redact", at, before=record)

@@ -17,7 +17,7 @@ from thoughtcycle.memory.model import (
     pieces,
 )
 from thoughtcycle.memory.records import Records
-from thoughtcycle.memory.versioning.record_changes import search_keys
+from thoughtcycle.memory.versioning.record_writes import search_keys
 
 log = logging.getLogger(__name__)
 

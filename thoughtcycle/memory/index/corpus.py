@@ -13,7 +13,7 @@ from thoughtcycle.memory.index.filters import ALL, FilterColumns, Filters, Mask
 from thoughtcycle.memory.index.postings import Postings, grown
 from thoughtcycle.memory.index.ranking import FLOOR, Recipe, Slots, fuse
 from thoughtcycle.memory.index.segment import build_segment
-from thoughtcycle.memory.index.vectors import Vectors
+from thoughtcycle.memory.index.vector_search import Vectors
 from thoughtcycle.memory.storage import Block, Entry
 from thoughtcycle.memory.text.analyzer import Term, terms
 

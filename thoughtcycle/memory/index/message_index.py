@@ -23,7 +23,7 @@ from thoughtcycle.memory.index.ranking import (
     saturated,
     spread,
 )
-from thoughtcycle.memory.index.vectors import MANY, Vectors
+from thoughtcycle.memory.index.vector_search import MANY, Vectors
 from thoughtcycle.memory.model import Cycle, MessageHit, MessageVector, Role
 from thoughtcycle.memory.redaction import NOTHING, Mask
 from thoughtcycle.memory.storage import CycleFeed

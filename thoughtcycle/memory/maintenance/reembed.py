@@ -8,7 +8,7 @@ from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.index import BELIEVED, LONGEST, embed, packed
 from thoughtcycle.memory.model import STATUSES, MemoryRecord, Vector
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning.record_changes import Keys, search_keys, with_vectors
+from thoughtcycle.memory.versioning.record_writes import SearchVectors, search_keys, with_vectors
 
 _AT_ONCE = 64
 """Memories that are embedded and written in one go."""
@@ -96,7 +96,7 @@ class Reembedding:
 
         async def plan() -> tuple[list[Write], None]:
             stored = await self._storage.memories.vectors(user, ids)
-            known = Keys(model, data, {vector.id: vector for vector in stored})
+            known = SearchVectors(model, data, {vector.id: vector for vector in stored})
             writes = []
             for record in await self._storage.memories.records(user, ids):
                 vectors = known.made(record)

@@ -9,7 +9,7 @@ from thoughtcycle.memory.index import aware
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Op
 from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning.merge import merge_writes, unmerge_writes, versions_taken_over
-from thoughtcycle.memory.versioning.record_changes import (
+from thoughtcycle.memory.versioning.record_writes import (
     archive_writes,
     change_fields,
     reinforces,

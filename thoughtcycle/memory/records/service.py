@@ -25,14 +25,14 @@ from thoughtcycle.memory.model import (
     storable,
 )
 from thoughtcycle.memory.records.lifecycle import Lifecycle
-from thoughtcycle.memory.records.relearning import relearned
+from thoughtcycle.memory.records.relearn_guard import erased_drafts
 from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.storage import ExistingRecords, Lookup, Write
 from thoughtcycle.memory.text.secrets import writes_mask_over
-from thoughtcycle.memory.versioning.record_changes import (
-    Keys,
+from thoughtcycle.memory.versioning.record_writes import (
     Planned,
     SavePlan,
+    SearchVectors,
     correct_writes,
     hide_writes,
     identified,
@@ -74,7 +74,7 @@ class Records:
             storable(draft.content)
             storable(draft.key or "")
         await self._require_files(user, drafts)
-        if stubs := await relearned(self._core, user, drafts):
+        if stubs := await erased_drafts(self._core, user, drafts):
             rest = [draft for place, draft in enumerate(drafts) if place not in stubs]
             saved = iter(await self.save(user, rest, vectors=vectors))
             return [stubs[place] if place in stubs else next(saved) for place in range(len(drafts))]
@@ -91,7 +91,7 @@ class Records:
         )
 
         def plan(existing: ExistingRecords) -> tuple[tuple[Write, ...], Planned]:
-            keys = Keys(self._model, data, {vector.id: vector for vector in existing.vectors})
+            keys = SearchVectors(self._model, data, {vector.id: vector for vector in existing.vectors})
             planned = SavePlan(user, existing.records, keys, self._clock()).add(wanted)
             return planned.writes, planned
 

@@ -9,7 +9,7 @@ from thoughtcycle.memory.index import packed
 from thoughtcycle.memory.model import MemoryRecord, owner_of
 from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning.merge import merge_writes
-from thoughtcycle.memory.versioning.record_changes import archive_writes, correct_writes
+from thoughtcycle.memory.versioning.record_writes import archive_writes, correct_writes
 
 PAGE = 500
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from thoughtcycle.budget import count_words, first_words
 from thoughtcycle.memory.model import ConversationMemory, Cycle, OldCycle, Period, PreservedData
 from thoughtcycle.memory.rules.preserved_data import figures, ledger_with
 from thoughtcycle.memory.rules.word_budget import WordBudget, old_words, recent_words, with_word_counts
+from thoughtcycle.text_clipping import count_words, first_words
 
 ROLLED = 8
 """Summaries in one roll-up, at most."""

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from thoughtcycle.budget import count_words, first_words
 from thoughtcycle.memory.model import (
     ConversationMemory,
     Cycle,
@@ -15,6 +14,7 @@ from thoughtcycle.memory.model import (
 from thoughtcycle.memory.rules.preserved_data import live_critical_data, merged_critical_data, with_figures_of
 from thoughtcycle.memory.rules.word_budget import WordBudget, cycle_words, reply_text, with_word_counts
 from thoughtcycle.memory.text.secrets import masked
+from thoughtcycle.text_clipping import count_words, first_words
 
 WINDOW_CYCLES = 2
 """Complete cycles of the recent window."""

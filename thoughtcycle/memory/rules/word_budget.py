@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from thoughtcycle.budget import count_words
 from thoughtcycle.memory.model import ConversationMemory, Cycle, OldCycle, Period
+from thoughtcycle.text_clipping import count_words
 
 Summary = TypeVar("Summary", OldCycle, Period)
 

@@ -23,7 +23,7 @@ from thoughtcycle.memory.index import (
 from thoughtcycle.memory.model import Kind, Layer, MemoryHit, MemoryRecord, MessageHit, Status, file_of
 from thoughtcycle.memory.text.analyzer import Term, terms
 from thoughtcycle.memory.text.secrets import answering
-from thoughtcycle.memory.versioning.record_changes import search_keys
+from thoughtcycle.memory.versioning.record_writes import search_keys
 
 LONGEST_QUERY = 10_000
 """Characters of a query that are read."""

@@ -29,7 +29,7 @@ from thoughtcycle.memory.versioning.cycle_transitions import (
     recorded_cycle,
     with_progress,
 )
-from thoughtcycle.memory.versioning.record_changes import Keys
+from thoughtcycle.memory.versioning.record_writes import SearchVectors
 
 _LAST = 4
 """Latest exchanges in which a message that is sent again is recognised."""
@@ -283,7 +283,7 @@ class Transcript:
             versions = await self._memories.versions(user, named)
             versions += await self._memories.records(user, named)
             vectors = await self._memories.vectors(user, [record.id for record in versions])
-            keys = Keys(self._model, stored={vector.id: vector for vector in vectors})
+            keys = SearchVectors(self._model, stored={vector.id: vector for vector in vectors})
             replies = await self._answered_anew(user, [*records, *versions])
             at = self._clock()
             writes = branch_writes(records, versions, live=live, dead=dead, replies=replies, keys=keys, at=at)

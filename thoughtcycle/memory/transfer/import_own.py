@@ -37,7 +37,7 @@ from thoughtcycle.memory.transfer.format import (
 from thoughtcycle.memory.transfer.format_documents import renamed_document, renamed_judgement, to_document
 from thoughtcycle.memory.transfer.import_file import Contents, batches, checked, lines
 from thoughtcycle.memory.versioning.branches import live_path
-from thoughtcycle.memory.versioning.record_changes import Keys, search_keys, with_vectors
+from thoughtcycle.memory.versioning.record_writes import SearchVectors, search_keys, with_vectors
 
 _BATCH = 200
 
@@ -198,7 +198,7 @@ class OwnImport:
         data = packed(await embed(self._embeddings, texts)) if new else {}
 
         async def plan() -> tuple[list[Write], list[tuple[JournalEntry, int]]]:
-            return await self._plan_changes(replay, wanted, Keys(self._model, data))
+            return await self._plan_changes(replay, wanted, SearchVectors(self._model, data))
 
         stored, added = await self._core.change(user, plan)
         for entry, number in added:
@@ -208,7 +208,7 @@ class OwnImport:
         done.memories += sum(entry.before is None and entry.memory not in versions for entry, _ in added)
 
     async def _plan_changes(
-        self, replay: _Replay, wanted: Sequence[tuple[JournalEntry, MemoryRecord, int]], keys: Keys
+        self, replay: _Replay, wanted: Sequence[tuple[JournalEntry, MemoryRecord, int]], keys: SearchVectors
     ) -> tuple[list[Write], list[tuple[JournalEntry, int]]]:
         """The writes for rows that are not here yet, and these rows with their numbers in the file."""
         user = replay.user
@@ -262,7 +262,7 @@ def _first(
     record: MemoryRecord,
     holder: MemoryRecord | None,
     instead: Mapping[str, str],
-    keys: Keys,
+    keys: SearchVectors,
 ) -> Write:
     """The write that adds a memory; where another has its key, as a former version of that one."""
     if record.current is not None and record.current in instead:

@@ -6,10 +6,10 @@ from typing import Literal
 
 from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning.record_changes import (
-    Keys,
+from thoughtcycle.memory.versioning.record_writes import (
+    SearchVectors,
+    copied_vectors,
     drop_former,
-    moved_vectors,
     store_former,
     with_vectors,
 )
@@ -39,7 +39,7 @@ def branch_writes(
     live: Collection[str],
     dead: Collection[str],
     replies: Mapping[str, str],
-    keys: Keys,
+    keys: SearchVectors,
     at: datetime,
 ) -> list[Write]:
     """Hides memories that only abandoned cycles support, and restores those of live cycles.
@@ -73,7 +73,7 @@ def abandon_writes(
     record: MemoryRecord,
     known: Iterable[MemoryRecord],
     left: Callable[[MemoryRecord], bool],
-    keys: Keys,
+    keys: SearchVectors,
     at: datetime,
 ) -> list[Write]:
     """Returns `record` to its newest version that is not `left`; hides it when there is none."""
@@ -94,7 +94,7 @@ def _restored(
     record: MemoryRecord,
     known: Mapping[str, MemoryRecord],
     changed: Mapping[str, MemoryRecord],
-    keys: Keys,
+    keys: SearchVectors,
     at: datetime,
 ) -> list[Write]:
     if record.current is None:
@@ -115,11 +115,15 @@ def _restored(
 
 
 def _replaced(
-    record: MemoryRecord, version: MemoryRecord, op: Literal["abandon", "restore"], keys: Keys, at: datetime
+    record: MemoryRecord,
+    version: MemoryRecord,
+    op: Literal["abandon", "restore"],
+    keys: SearchVectors,
+    at: datetime,
 ) -> Write:
     """The write that gives `record` the content of `version`."""
     current = with_content_of(record, version).model_copy(update={"updated": at})
-    vectors = moved_vectors(current, keys.of(version))
+    vectors = copied_vectors(current, keys.of(version))
     return Write(with_vectors(current, vectors), op, at, before=record, vectors=vectors)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from thoughtcycle.memory.model import JournalEntry, MemoryRecord
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.versioning.record_changes import (
+from thoughtcycle.memory.versioning.record_writes import (
     KEY_LENGTH,
-    Keys,
-    moved_vectors,
+    SearchVectors,
+    copied_vectors,
     search_keys,
     with_vectors,
 )
@@ -22,7 +22,7 @@ def merge_writes(
     keep: MemoryRecord,
     other: MemoryRecord,
     versions: Iterable[MemoryRecord],
-    keys: Keys,
+    keys: SearchVectors,
     at: datetime,
     cycle: str | None,
 ) -> list[Write]:
@@ -35,7 +35,7 @@ def merge_writes(
     new = {text[:KEY_LENGTH] for text in search_keys(both)}
     own = keys.of(keep)
     new -= {vector.text for vector in own}
-    vectors = (*own, *moved_vectors(keep, [vector for vector in keys.of(other) if vector.text in new]))
+    vectors = (*own, *copied_vectors(keep, [vector for vector in keys.of(other) if vector.text in new]))
     return [
         *(_of(version, keep.id, at) for version in versions),
         Write(absorbed(other, keep.id, at), "merge", at, before=other, cycle=cycle),
@@ -77,7 +77,7 @@ def unmerge_writes(
     keep: MemoryRecord,
     other: MemoryRecord,
     versions: Iterable[MemoryRecord],
-    keys: Keys,
+    keys: SearchVectors,
     at: datetime,
 ) -> list[Write] | None:
     """Undoes a merge; None when one of the two has changed since.

@@ -8,7 +8,7 @@ from thoughtcycle.memory.model import JournalEntry, MemoryRecord, Op, Vector
 from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.text.analyzer import identity
 from thoughtcycle.memory.versioning.branches import ABANDONED
-from thoughtcycle.memory.versioning.record_changes import Keys, drop_former, with_vectors
+from thoughtcycle.memory.versioning.record_writes import SearchVectors, drop_former, with_vectors
 
 UNDOABLE = frozenset(
     {"save", "update", "correct", "condense", "merge", "pin", "unpin", "archive", "unarchive", "hide"}
@@ -71,7 +71,11 @@ class UndoSearch:
 
 
 def undo_writes(
-    entry: JournalEntry, record: MemoryRecord, versions: Sequence[MemoryRecord], keys: Keys, at: datetime
+    entry: JournalEntry,
+    record: MemoryRecord,
+    versions: Sequence[MemoryRecord],
+    keys: SearchVectors,
+    at: datetime,
 ) -> list[Write]:
     """Undoes `entry`; `record` is its memory now, `versions` are its former versions."""
     if entry.before is None:
@@ -124,7 +128,9 @@ def _versions_back(record: MemoryRecord, versions: Iterable[MemoryRecord], at: d
     ]
 
 
-def _vectors_back(before: MemoryRecord, former: MemoryRecord | None, keys: Keys) -> tuple[Vector, ...]:
+def _vectors_back(
+    before: MemoryRecord, former: MemoryRecord | None, keys: SearchVectors
+) -> tuple[Vector, ...]:
     """The vectors of `before`: those of its former version, else made anew."""
     kept = keys.of(former) if former is not None else ()
     if len(kept) == len(before.vector_ids):

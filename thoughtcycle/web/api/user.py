@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.memory_metrics import memory_metrics
 from thoughtcycle.evals.metrics import Metric
-from thoughtcycle.memory.briefing import Brief, Section
+from thoughtcycle.memory.briefing import BuiltBriefing, Section
 from thoughtcycle.memory.erasure import Farewell
 from thoughtcycle.memory.model import Profile, UserSettings
 from thoughtcycle.memory.transfer import Imported, encoded
@@ -65,7 +65,9 @@ class Farewells(BaseModel):
 
 
 @router.post("/briefing", response_model=BriefingAnswer)
-async def briefing(wanted: BriefingRequest, user: CurrentUser, memory: MemoryDep, server: ServerDep) -> Brief:
+async def briefing(
+    wanted: BriefingRequest, user: CurrentUser, memory: MemoryDep, server: ServerDep
+) -> BuiltBriefing:
     """The briefing of a model for a message."""
     if wanted.chat is not None:
         await check_chat_owner(memory, user, wanted.chat)

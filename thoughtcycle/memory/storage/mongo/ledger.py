@@ -48,7 +48,7 @@ class Ledger:
     """The commits of one kind; each owner's happen one after the other."""
 
     collection: str
-    carry_out: Callable[[Database, Log], Awaitable[None]]
+    apply_writes: Callable[[Database, Log], Awaitable[None]]
     """Applies a redo log idempotently; skips entries that a later commit superseded."""
     take_back: Callable[[Database, Log], Awaitable[None]]
     """Deletes documents that steps of a late writer brought back."""
@@ -124,7 +124,7 @@ class Ledger:
         return True
 
     async def _finish(self, db: Database, log: Log) -> None:
-        await self.carry_out(db, log)
+        await self.apply_writes(db, log)
         mine = {"_id": log.owner, "number": log.last, "busy": True}
         free = {"$set": {"busy": False, "log": None}}
         if not (await db[self.collection].update_one(mine, free)).matched_count:

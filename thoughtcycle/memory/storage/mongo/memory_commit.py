@@ -106,7 +106,7 @@ async def _check(db: Database, space: str, writes: Sequence[Write]) -> None:
             raise Conflict
 
 
-async def _carry_out(db: Database, log: Log) -> None:
+async def _apply_writes(db: Database, log: Log) -> None:
     """The order of TC-15: document, vectors, vector ids on the document.
 
     A change that gives other vectors lists them when they are there, and the former ones go when no document
@@ -185,5 +185,5 @@ async def sweep_memories(db: Database, owner: str, end: int) -> None:
     await db.journal.delete_many({"space": owner, "number": {"$lte": end}})
 
 
-MEMORIES = Ledger("spaces", _carry_out, _take_back)
+MEMORIES = Ledger("spaces", _apply_writes, _take_back)
 """The commits of a memory space; its number is that of the last journal row."""

@@ -35,7 +35,7 @@ def as_tip(cycle: Cycle, number: int) -> Document:
     return {"tip": cycle.id, "tipped": number, "updated_at": stored_time(cycle.heartbeat)}
 
 
-async def _carry_out(db: Database, log: Log) -> None:
+async def _apply_writes(db: Database, log: Log) -> None:
     for entry in log.entries:
         document, id = entry["document"], entry["document"]["_id"]
         if entry["before"] is None:
@@ -67,5 +67,5 @@ async def sweep_cycles(db: Database, owner: str, end: int) -> None:
     await db.message_vectors.delete_many({"user_id": owner})
 
 
-TRANSCRIPTS = Ledger("transcripts", _carry_out, _take_back)
+TRANSCRIPTS = Ledger("transcripts", _apply_writes, _take_back)
 """The changes of a user's cycles, numbered."""

@@ -63,7 +63,7 @@ class SqliteMemories(Memories, Repository):
     @writing
     def _commit(self, db: Connection, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
         self._database.check_epoch(db, space)
-        return carry_out(db, space, writes)
+        return apply_writes(db, space, writes)
 
     @writing
     def save(
@@ -80,7 +80,7 @@ class SqliteMemories(Memories, Repository):
             existing = ExistingRecords([*existing.records, *documents(db, space, "id", merged)])
         existing = ExistingRecords(existing.records, _vectors_of(db, space, existing.holding(lookup.keys)))
         writes, result = plan(existing)
-        return carry_out(db, space, writes), result
+        return apply_writes(db, space, writes), result
 
     @reading
     def records(self, db: Connection, space: str, ids: Sequence[str]) -> list[MemoryRecord]:
@@ -210,7 +210,7 @@ def _vectors_of(db: Connection, space: str, memories: Collection[str]) -> list[V
     return [Vector(**dict(zip(names, row, strict=True))) for row in rows]
 
 
-def carry_out(db: Connection, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
+def apply_writes(db: Connection, space: str, writes: Sequence[Write]) -> list[MemoryRecord]:
     """Makes the changes in the connection's transaction; see `Memories.commit`."""
     number = head(db, space)
     stored = []

@@ -31,7 +31,7 @@ Outcome: TypeAlias = tuple[MemoryRecord, Literal["saved", "known", "superseded"]
 
 
 @dataclass(frozen=True)
-class Keys:
+class SearchVectors:
     """The vectors at hand for the search keys of memories."""
 
     model: str | None = None
@@ -88,7 +88,7 @@ def with_vectors(record: MemoryRecord, vectors: Sequence[Vector]) -> MemoryRecor
     return record.model_copy(update={"vector_ids": tuple(vector.id for vector in vectors)})
 
 
-def moved_vectors(record: MemoryRecord, vectors: Iterable[Vector]) -> tuple[Vector, ...]:
+def copied_vectors(record: MemoryRecord, vectors: Iterable[Vector]) -> tuple[Vector, ...]:
     """Copies of `vectors` that belong to `record`."""
     return tuple(
         vector.model_copy(update={"id": named_id("moved", record.id, vector.id), "memory": record.id})
@@ -97,13 +97,13 @@ def moved_vectors(record: MemoryRecord, vectors: Iterable[Vector]) -> tuple[Vect
 
 
 def store_former(
-    record: MemoryRecord, keys: Keys, at: datetime, *, until: datetime | None = None, **changed: Any
+    record: MemoryRecord, keys: SearchVectors, at: datetime, *, until: datetime | None = None, **changed: Any
 ) -> Write:
     """The write that stores `record` as a former version with its own id, valid `until` (None: `at`)."""
     id = named_id("version", record.id, str(record.revision), identity(record.type, record.content))
     kept = {"id": id, "status": "superseded", "valid_to": until or at, "current": record.id}
     former = record.model_copy(update={**kept, **changed})
-    vectors = moved_vectors(former, keys.of(record))
+    vectors = copied_vectors(former, keys.of(record))
     return Write(with_vectors(former, vectors), "supersede", at, vectors=vectors)
 
 
@@ -131,7 +131,7 @@ def identified(user: str, draft: MemoryDraft) -> Identified:
 class SavePlan:
     """Plans a save: compares drafts with the memories of the same content, key or id."""
 
-    def __init__(self, user: str, known: Iterable[MemoryRecord], keys: Keys, at: datetime) -> None:
+    def __init__(self, user: str, known: Iterable[MemoryRecord], keys: SearchVectors, at: datetime) -> None:
         """`known`: the active memories with a draft's identity or key, those with a draft's id, and the
         targets of merged ones.
         """
@@ -261,7 +261,7 @@ def draft_fields(draft: MemoryDraft, former: MemoryRecord | None = None) -> dict
 def new_version_writes(
     record: MemoryRecord,
     changed: MemoryRecord,
-    keys: Keys,
+    keys: SearchVectors,
     at: datetime,
     cycle: str | None,
     *,
@@ -286,7 +286,7 @@ def new_version_writes(
 def correct_writes(
     record: MemoryRecord,
     changed: MemoryRecord,
-    keys: Keys,
+    keys: SearchVectors,
     at: datetime,
     cycle: str | None,
     op: Op = "correct",

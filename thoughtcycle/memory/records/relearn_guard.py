@@ -9,7 +9,7 @@ from thoughtcycle.memory.model import MemoryDraft, Saved, as_text
 from thoughtcycle.memory.redaction import KEY_BYTES, NOTHING, Mask, buried
 
 
-async def relearned(core: Core, user: str, drafts: Sequence[MemoryDraft]) -> dict[int, Saved]:
+async def erased_drafts(core: Core, user: str, drafts: Sequence[MemoryDraft]) -> dict[int, Saved]:
     """Place → outcome, for each draft that only repeats what was deleted since its cycle.
 
     The words of a cycle that is still open count as said now.
