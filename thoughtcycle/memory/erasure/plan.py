@@ -1,11 +1,12 @@
 """The writes of an erasure: what is given up, emptied, redacted, and what marks the place (pure)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from thoughtcycle.memory.model import ITEM, Cycle, MemoryRecord, Source, Tombstone
+from thoughtcycle.memory.model import ITEM, Cycle, JournalEntry, MemoryRecord, Source, Tombstone, as_text
 from thoughtcycle.memory.redaction import ERASING, Mask, source_spans, tombstone
 from thoughtcycle.memory.storage import Write
+from thoughtcycle.memory.text.spans import key
 from thoughtcycle.memory.versioning.record_writes import KEY_LENGTH, SearchVectors, search_keys, with_vectors
 
 
@@ -20,10 +21,53 @@ def given_up(records: Iterable[MemoryRecord], at: datetime, cycle: str | None) -
     for record in {one.id: one for one in records}.values():
         if record.status == "erased" or record.reason == ERASING:
             continue
-        since = record.updated if record.status == "hidden" and record.reason == "user" else at
-        gone = record.model_copy(update={"status": "hidden", "reason": ERASING, "updated": since})
+        gone = record.model_copy(
+            update={"status": "hidden", "reason": ERASING, "updated": deleted_at(record, at)}
+        )
         writes.append(Write(gone, "hide", at, before=record, cycle=cycle))
     return writes
+
+
+def deleted_at(record: MemoryRecord, at: datetime) -> datetime:
+    """When the user deleted a memory that is given up at `at`."""
+    return record.updated if record.status == "hidden" and record.reason in ("user", ERASING) else at
+
+
+def folded(record: MemoryRecord) -> str:
+    """The content of a memory as it is compared: case, accents and punctuation aside."""
+    text = as_text(record.content)
+    return key(text).strip() or text.strip()
+
+
+def contents_until(
+    family: Iterable[MemoryRecord], journal: Iterable[JournalEntry], at: datetime
+) -> dict[str, datetime]:
+    """Folded content → when it was deleted, for all that these memories have ever said."""
+    until = {one.id: deleted_at(one, at) for one in family if one.status != "erased"}
+    said = [(folded(one), until[one.id]) for one in family if one.id in until]
+    said += [(folded(row.before), until[row.memory]) for row in journal if row.before and row.memory in until]
+    found: dict[str, datetime] = {}
+    for text, when in said:
+        found[text] = max(when, found.get(text, when))
+    return found
+
+
+def twins(
+    family: Iterable[MemoryRecord],
+    others: Iterable[MemoryRecord],
+    contents: Mapping[str, datetime],
+    at: datetime,
+) -> list[MemoryRecord]:
+    """Those of `others` that say the same as the family or have its key, and are older than its deletion."""
+    keys = {one.key: deleted_at(one, at) for one in family if one.key is not None and one.current is None}
+    return [
+        one
+        for one in others
+        if any(
+            when is not None and one.created <= when
+            for when in (contents.get(folded(one)), keys.get(one.key or ""))
+        )
+    ]
 
 
 def stub(record: MemoryRecord) -> MemoryRecord:

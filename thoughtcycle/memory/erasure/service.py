@@ -4,19 +4,22 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from thoughtcycle.errors import MemoryUnknown, ThoughtcycleError
 from thoughtcycle.memory.core import Core, explicit, owned
 from thoughtcycle.memory.erasure.documents import DocumentErasure
 from thoughtcycle.memory.erasure.plan import (
+    contents_until,
     emptied,
+    folded,
     given_up,
     is_due,
     redacted,
     stones,
     stub,
     told_in,
+    twins,
     without,
 )
 from thoughtcycle.memory.erasure.scope import Estate
@@ -25,6 +28,7 @@ from thoughtcycle.memory.model import (
     Cycle,
     ItemSpace,
     MemoryRecord,
+    Status,
     file_of,
     stored_space,
 )
@@ -40,6 +44,8 @@ GRACE = timedelta(hours=24)
 LOOKS = 20
 """How often at most an erasure looks again, as long as turns under way go on storing its words."""
 _PAGE = 1_000
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_OUT_OF_SIGHT: tuple[Status, ...] = ("hidden", "archived", "superseded")
 
 Place = Callable[[str, Sequence[str], Mask], Awaitable[int]]
 """Takes the words of a mask out of a user's chats in another place; how many stored things it changed."""
@@ -92,6 +98,7 @@ class Erasure:
     async def give_up(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
         """Hides memories so that nothing brings them back; the next `erase` or `erase_due` empties them.
 
+        What is hidden, archived or superseded and says the same, or has the same key, goes with them.
         Raises MemoryUnknown before changing any.
         """
         wanted = list(dict.fromkeys(ids))
@@ -102,10 +109,20 @@ class Erasure:
                 raise MemoryUnknown(min(unknown))
             kept = await self._core.current(user, [one.id for one in records if one.status != "erased"])
             family = await self._storage.erasure.family(user, [one.id for one in kept])
+            if kept and not isinstance(user, ItemSpace):  # items of one value are not one memory
+                family += await self._twins(user, family)
             return given_up(family, self._clock(), cycle), kept
 
         stored, before = await self._core.change(owned(user), plan)
         return [stored.get(record.id, record) for record in before]
+
+    async def _twins(self, user: str, family: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        """The families of what is out of sight and says the same as `family`."""
+        at = self._clock()
+        journal = await self._storage.memories.journal(user, memories=[one.id for one in family])
+        others = await self._storage.memories.listing(user, _OUT_OF_SIGHT, limit=None, offset=0)
+        found = twins(family, others, contents_until(family, journal, at), at)
+        return await self._storage.erasure.family(user, [one.id for one in found])
 
     async def erase(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> Receipt:
         """Erases memories for good, with their former versions and their words in all that was said.
@@ -162,7 +179,7 @@ class Erasure:
         changed = await self._redact_cycles(user, mask, estate.cycles)
         sources = 0
         if not isinstance(user, ItemSpace):  # what an item says is its own
-            sources = await self._redact_sources(user, mask, {one.id for one in estate.family})
+            sources = await self._redact_sources(user, mask, estate)
         chats = await self._retitle(user, mask)
         sheets = await self._documents.redact_sheets(user, mask, estate.cycles, chats, changed)
         elsewhere = sum([await place(user, chats, mask) for place in self._places])
@@ -241,8 +258,10 @@ class Erasure:
             await self._storage.transcript.amend_cycle(user, id, mask.cycle)
         return changed
 
-    async def _redact_sources(self, user: str, mask: Mask, family: Collection[str]) -> int:
-        """Other memories may have come from the same words: those leave them and their history."""
+    async def _redact_sources(self, user: str, mask: Mask, estate: Estate) -> int:
+        """Takes the words out of other memories and their history, and from there what said the same."""
+        family = {one.id for one in estate.family}
+        contents = contents_until(estate.family, estate.journal, self._clock())
 
         async def plan() -> tuple[Sequence[Write], int]:
             every = await self._storage.memories.listing(user, STATUSES, limit=None, offset=0)
@@ -257,6 +276,9 @@ class Erasure:
             kept = {row.number: row.before for row in rows if row.before and row.memory not in family}
             after = {id(one): two for one, two in await asyncio.to_thread(without, kept.values(), mask)}
             rewritten = {number: after[id(one)] for number, one in kept.items() if id(one) in after}
+            for row in rows:
+                if row.number in kept and row.at <= contents.get(folded(kept[row.number]), _NEVER):
+                    rewritten[row.number] = stub(kept[row.number])
             if rewritten:
                 await self._storage.erasure.rewrite_journal(user, rewritten)
             before = rows[-1].number

@@ -58,6 +58,7 @@ class UndoSearch:
         elif entry.op == "erase" or (entry.op == "abandon" and entry.memory not in self._back):
             self._abandoned.add(entry.memory)
         of_version = entry.before is not None and entry.before.current is not None
+        emptied = entry.before is not None and entry.before.status == "erased"
         return (
             (
                 entry.op in UNDOABLE
@@ -65,6 +66,7 @@ class UndoSearch:
                 or (entry.op == "prioritise" and self._one)
             )
             and not of_version
+            and not emptied
             and entry.number not in self._undone
             and entry.memory not in self._abandoned
         )
