@@ -197,13 +197,13 @@ class Chats:
 
         stored, _ = await self._core.change(owned(user), plan)
         every = await self._storage.memories.listing(owned(user), STATUSES, limit=None, offset=0)
-        if versions := [one.id for one in taught(every, cycles) if one.current is not None]:
-            await self._erasure.erase(user, versions)
         before: int | None = None
         while rows := await self._storage.memories.journal(owned(user), before=before, limit=_PAGE):
             if kept := without_chat(rows, every, cycles):
                 await self._storage.erasure.rewrite_journal(owned(user), kept)
             before = rows[-1].number
+        if versions := [one.id for one in taught(every, cycles) if one.current is not None]:
+            await self._erasure.erase(user, versions)
         return sum(one.current is None and one.source.cycle not in cycles for one in stored.values())
 
     async def said_in(self, user: str, chat: str) -> Verbatim:
