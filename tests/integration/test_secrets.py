@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from support.command import run
 from support.dialogue import HEAVY, REASON, TALK
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
@@ -105,3 +106,19 @@ async def test_a_model_saves_and_changes_secrets_only_where_the_user_asks_for_it
         assert ("girassol77" in str(texts)) is kept
         assert ("não guardei" in answer) is not kept
         assert "girassol77" not in str([record.bindings for record in await cycle.memory.list("ana")])
+
+
+def test_the_command_shows_no_secret_that_is_not_asked_for(database_url: str) -> None:
+    def shown(*args: str) -> str:
+        done = run("memories", *args, "--user", "ana", db=database_url)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("chat", "--user", "ana", stdin="Guarde: senha do banco é 9988\n", db=database_url)
+    id = json.loads(shown("list", "--json"))["id"]
+    run("memories", "edit", id, "A senha do banco é 7766", "--user", "ana", db=database_url)
+    for args in (("list",), ("show", id), ("history", id), ("why", id), ("search", "banco"), ("pin", id)):
+        for told in (shown(*args), shown(*args, "--json")):
+            assert "9988" not in told and "7766" not in told, args
+    assert "7766" in shown("search", "senha do banco") and "7766" in shown("show", id, "--reveal")
+    assert "7766" not in shown("undo", "--json")

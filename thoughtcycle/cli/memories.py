@@ -28,8 +28,8 @@ from thoughtcycle.memory.model import (
     Status,
     UndoResult,
 )
-from thoughtcycle.memory.redaction import listed, listed_history
-from thoughtcycle.memory.text.secrets import without_secrets
+from thoughtcycle.memory.redaction import listed, listed_history, listed_undo
+from thoughtcycle.memory.text.secrets import answering, masked
 from thoughtcycle.memory.text.spans import HIDDEN
 from thoughtcycle.memory.versioning.undo import nothing_to_undo
 
@@ -62,7 +62,6 @@ async def find(memory: "Memory", user: str, id: str) -> MemoryRecord:
 
 
 def _print(records: list[MemoryRecord], call: Call) -> None:
-    records = list(map(listed, records))
     rows = [
         (
             record.id[:8],
@@ -91,7 +90,7 @@ def list_(
     found = call.with_memory(
         lambda memory, user: memory.list(user, statuses=statuses, at=then, limit=limit), embeddings=True
     )
-    _print(found if call.as_json else list(map(without_secrets, found)), call)
+    _print(list(map(listed, found)), call)
 
 
 @app.command(help=TEXTS["help.search"])
@@ -123,24 +122,30 @@ def search(
     found = call.with_memory(
         lambda memory, user: memory.search(user, query, limit=limit, **options), embeddings=True
     )
-    hits = [hit for hit in found if isinstance(hit, MemoryHit)]
+    hits = [(hit, answering(hit.record, query)) for hit in found if isinstance(hit, MemoryHit)]
     if not call.as_json:
-        _print([hit.record for hit in hits], call)
+        _print([record for _, record in hits], call)
         return
-    for hit in hits:
-        values = {"relevance": round(hit.relevance, 4), "matched": hit.matched}
-        print_json(values | hit.record.model_dump(mode="json"))
+    for hit, record in hits:
+        matched = hit.matched if record is hit.record else masked(hit.matched)
+        print_json(
+            {"relevance": round(hit.relevance, 4), "matched": matched} | record.model_dump(mode="json")
+        )
 
 
 @app.command(help=TEXTS["help.show"])
-def show(id: Id, call: Call) -> None:
+def show(
+    id: Id, call: Call, reveal: Annotated[bool, Flag("--reveal", help=TEXTS["option.reveal"])] = False
+) -> None:
     async def work(memory: "Memory", user: str) -> tuple[MemoryRecord, list[JournalEntry], Access | None]:
         record = await find(memory, user, id)
         found = await memory.accesses(user, [record.id])
         return record, await memory.history(user, record.id), found.get(record.id)
 
     found, rows, access = call.with_memory(work, embeddings=True)
-    record, history = listed(found), listed_history(found, rows)
+    history, record = listed_history(found, rows), listed(found)
+    if reveal and found.status not in ("hidden", "erased"):
+        record = found
     if call.as_json:
         entries = [entry.model_dump(mode="json") for entry in history]
         counted = {"access_count": access.count if access else 0, "last_access": access and access.last}
@@ -180,7 +185,7 @@ def why(id: Id, call: Call) -> None:
     async def work(memory: "Memory", user: str) -> "Provenance":
         return await memory.why(user, (await find(memory, user, id)).id)
 
-    found = call.with_memory(work, embeddings=True)
+    found = call.with_memory(work, embeddings=True).without_secrets()
     if call.as_json:
         print_json(found.model_dump(mode="json"))
         return
@@ -262,7 +267,7 @@ def undo(call: Call, id: Annotated[str | None, typer.Argument(help=TEXTS["argume
         return result, result.undone
 
     result, undone = call.with_memory(work, embeddings=True)
-    call.print(result.model_dump(mode="json"), _undo_line(undone, result.record))
+    call.print(listed_undo(result).model_dump(mode="json"), _undo_line(undone, result.record))
 
 
 def _undo_line(change: JournalEntry, record: MemoryRecord | None) -> str:

@@ -4,7 +4,15 @@ from thoughtcycle.memory.redaction.chat_words import Verbatim, verbatim
 from thoughtcycle.memory.redaction.derived import legible_conversation, legible_profile, without_blanks
 from thoughtcycle.memory.redaction.documents import masked, suspects, unmasked
 from thoughtcycle.memory.redaction.fingerprint import Spared, Trace, common_words, trace
-from thoughtcycle.memory.redaction.redactor import NOTHING, Mask, listed, listed_history, source_spans, ties
+from thoughtcycle.memory.redaction.redactor import (
+    NOTHING,
+    Mask,
+    listed,
+    listed_history,
+    listed_undo,
+    source_spans,
+    ties,
+)
 from thoughtcycle.memory.redaction.redactors import ERASING, Masks
 from thoughtcycle.memory.redaction.tombstones import KEY_BYTES, buried, tombstone
 
@@ -23,6 +31,7 @@ __all__ = [
     "legible_profile",
     "listed",
     "listed_history",
+    "listed_undo",
     "masked",
     "source_spans",
     "suspects",

@@ -5,10 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from thoughtcycle.memory.model import Cycle, CycleMessage, JournalEntry, MemoryRecord, Step, Variant
+from thoughtcycle.memory.model import (
+    Cycle,
+    CycleMessage,
+    JournalEntry,
+    MemoryRecord,
+    Step,
+    UndoResult,
+    Variant,
+)
 from thoughtcycle.memory.redaction.derived import blotted_judgement
 from thoughtcycle.memory.redaction.fingerprint import Trace, stems
 from thoughtcycle.memory.redaction.matcher import everywhere
+from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.memory.text.spans import (
     HIDDEN,
     Span,
@@ -106,19 +115,26 @@ def unreadable(record: MemoryRecord) -> MemoryRecord:
 
 
 def listed(record: MemoryRecord) -> MemoryRecord:
-    """A memory as a list shows it: of what its user has deleted only that it exists."""
-    return (
-        unreadable(record) if record.status == "hidden" and record.reason in ("user", "erasing") else record
-    )
+    """A memory as a list shows it: its secrets masked, of what its user has deleted only that it exists."""
+    return unreadable(record) if _is_deleted(record) else without_secrets(record)
 
 
 def listed_history(record: MemoryRecord, entries: Iterable[JournalEntry]) -> list[JournalEntry]:
     """The rows about `record` as a list shows them."""
-    if listed(record) is record:
-        return list(entries)
-    return [
-        entry.model_copy(update={"before": entry.before and unreadable(entry.before)}) for entry in entries
-    ]
+    shown = unreadable if _is_deleted(record) else without_secrets
+    return [entry.model_copy(update={"before": entry.before and shown(entry.before)}) for entry in entries]
+
+
+def listed_undo(result: UndoResult) -> UndoResult:
+    """A change that was taken back, as a list shows it."""
+    record, undone = result.record, result.undone
+    if record is None or undone is None:
+        return result
+    return result.model_copy(update={"record": listed(record), "undone": listed_history(record, [undone])[0]})
+
+
+def _is_deleted(record: MemoryRecord) -> bool:
+    return record.status == "hidden" and record.reason in ("user", "erasing")
 
 
 def shown_in(cycle: Cycle) -> frozenset[str]:

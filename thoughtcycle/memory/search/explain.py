@@ -6,6 +6,7 @@ from datetime import datetime
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.model import Cycle, Frozen, JournalEntry, MemoryRecord, Op, Role, Source
+from thoughtcycle.memory.text.secrets import masked, without_secrets
 
 AROUND = 200
 """Characters shown on either side of the words that a memory came from."""
@@ -55,6 +56,23 @@ class Provenance(Frozen):
     """Oldest first."""
     former: tuple[MemoryRecord, ...]
     """Former versions and memories merged into it, the latest first."""
+
+    def without_secrets(self) -> "Provenance":
+        """The same with its secrets masked."""
+        changes = (
+            {"content": masked(change.content), "asked": change.asked and _masked(change.asked)}
+            for change in self.changes
+        )
+        return Provenance(
+            record=without_secrets(self.record),
+            origin=self.origin and _masked(self.origin),
+            changes=tuple(one.model_copy(update=new) for one, new in zip(self.changes, changes, strict=True)),
+            former=tuple(map(without_secrets, self.former)),
+        )
+
+
+def _masked(quote: Quote) -> Quote:
+    return quote.model_copy(update={"text": masked(quote.text)})
 
 
 class Explainer:

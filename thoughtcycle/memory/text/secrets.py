@@ -43,13 +43,18 @@ def masked(text: str) -> str:
 
 def without_secrets(record: MemoryRecord) -> MemoryRecord:
     """A memory for display where nobody searched for it: its secrets are masked, the store has them."""
-    text, key = masked(record.text), record.key
-    if text == record.text:
+    words = record.source.words
+    values = [*secret_values(record.text), *secret_values(words)]
+    if not values:
         return record
+    text, key = masked(record.text), record.key
     if key is not None:  # rules make keys of what is said
-        for value in secret_values(record.text):
+        for value in values:
             key = key.replace(fold(value), MARK)
-    return record.model_copy(update={"content": text, "key": key})
+    bindings = tuple(one for one in record.bindings if not any(value in one for value in values))
+    source = record.source.model_copy(update={"words": masked(words)})
+    content = record.content if text == record.text else text
+    return record.model_copy(update={"content": content, "key": key, "bindings": bindings, "source": source})
 
 
 def answering(record: MemoryRecord, query: str) -> MemoryRecord:

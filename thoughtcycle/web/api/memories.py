@@ -24,9 +24,9 @@ from thoughtcycle.memory.model import (
     UndoResult,
     file_of,
 )
-from thoughtcycle.memory.redaction import listed, listed_history
+from thoughtcycle.memory.redaction import listed, listed_history, listed_undo
 from thoughtcycle.memory.search import FACTS, Part, Provenance
-from thoughtcycle.memory.text.secrets import without_secrets
+from thoughtcycle.memory.text.secrets import answering, masked
 from thoughtcycle.web.api.routing import api
 from thoughtcycle.web.server.dependencies import CurrentUser, MemoryDep, ServerDep
 
@@ -112,7 +112,7 @@ async def list_memories(
     """The memories of these statuses, the last changed first, secrets masked; `at`: as believed then."""
     statuses: tuple[Status, ...] = tuple(status)
     found = await memory.list(user, statuses=statuses, at=at, limit=limit, offset=offset)
-    return [without_file_text(without_secrets(listed(record))) for record in found]
+    return [without_file_text(listed(record)) for record in found]
 
 
 @router.get("/search")
@@ -129,7 +129,7 @@ async def search(
     at: datetime | None = None,
     archived: bool = False,
 ) -> list[Hit]:
-    """The memories that speak of `query`, best first."""
+    """The memories that speak of `query`, best first; secrets masked unless the query asks for them."""
     hits = await memory.search(
         user,
         query,
@@ -142,10 +142,14 @@ async def search(
         at=at,
         include=ALL if archived else FACTS,
     )
+    found = [(hit, answering(hit.record, query)) for hit in hits if isinstance(hit, MemoryHit)]
     return [
-        Hit(relevance=hit.relevance, matched=hit.matched, memory=without_file_text(hit.record))
-        for hit in hits
-        if isinstance(hit, MemoryHit)
+        Hit(
+            relevance=hit.relevance,
+            matched=hit.matched if record is hit.record else masked(hit.matched),
+            memory=without_file_text(record),
+        )
+        for hit, record in found
     ]
 
 
@@ -161,7 +165,7 @@ async def save(new: NewMemory, user: CurrentUser, memory: MemoryDep) -> Saved:
 @router.post("/undo")
 async def undo_last(user: CurrentUser, memory: MemoryDep) -> UndoResult:
     """Takes back the newest change of all; with nothing left, both fields are null."""
-    return await memory.undo(user)
+    return listed_undo(await memory.undo(user))
 
 
 @router.post("/changes/{change}")
@@ -192,9 +196,10 @@ async def attach(
 
 
 @router.get("/{id}")
-async def show(id: str, user: CurrentUser, memory: MemoryDep) -> MemoryRecord:
-    """One memory."""
-    return listed(await existing_memory(memory, user, id))
+async def show(id: str, user: CurrentUser, memory: MemoryDep, reveal: bool = False) -> MemoryRecord:
+    """One memory; its secrets are masked unless `reveal` asks for them."""
+    record = await existing_memory(memory, user, id)
+    return record if reveal and record.status not in ("hidden", "erased") else listed(record)
 
 
 @router.patch("/{id}")
@@ -214,14 +219,14 @@ async def history(id: str, user: CurrentUser, memory: MemoryDep) -> list[Journal
 
 @router.get("/{id}/why")
 async def why(id: str, user: CurrentUser, memory: MemoryDep) -> Provenance:
-    """Why it is known: the words it came from, where they were said, every change since."""
-    return await memory.why(user, id)
+    """Why it is known: the words it came from, where they were said, every change since; no secrets."""
+    return (await memory.why(user, id)).without_secrets()
 
 
 @router.post("/{id}/undo")
 async def undo(id: str, user: CurrentUser, memory: MemoryDep) -> UndoResult:
     """Takes back the newest change of a memory."""
-    return await memory.undo(user, id)
+    return listed_undo(await memory.undo(user, id))
 
 
 @router.get("/{id}/file", response_class=Response)

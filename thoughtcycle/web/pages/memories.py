@@ -15,7 +15,6 @@ from thoughtcycle.memory.model import LISTED, Kind, Layer, MemoryHit, MemoryReco
 from thoughtcycle.memory.records import RecordPage, browse
 from thoughtcycle.memory.redaction import listed
 from thoughtcycle.memory.search import Part
-from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.web.api.memories import CHANGES, existing_memory
 from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages
@@ -126,7 +125,7 @@ async def _found(reader: Page, memory: Memory, asked: ListQuery, after: int) -> 
 def rows(records: "tuple[MemoryRecord, ...]") -> list[Row]:
     """Memories as the list shows them."""
     now = utc_now()
-    return [Row(without_secrets(listed(record)), strength_curve(record, now)) for record in records]
+    return [Row(listed(record), strength_curve(record, now)) for record in records]
 
 
 @router.post("/memories/bulk")

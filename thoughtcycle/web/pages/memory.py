@@ -9,7 +9,6 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryRecord, file_of, utc_now
 from thoughtcycle.memory.redaction import listed, listed_history
-from thoughtcycle.memory.text.secrets import holds_secret
 from thoughtcycle.memory.text.spans import HIDDEN
 from thoughtcycle.memory.versioning.undo import nothing_to_undo
 from thoughtcycle.web.api.memories import CHANGES, Change, existing_memory
@@ -98,15 +97,16 @@ async def _template_values(
 ) -> dict[str, Any]:
     """The template's values; of a hidden or erased memory only that it exists."""
     seen = listed(record)
-    readable = seen is record and record.status not in ("hidden", "erased")
-    why = await memory.why(reader.user, record.id) if readable else None
+    readable = record.status not in ("hidden", "erased")
+    why = (await memory.why(reader.user, record.id)).without_secrets() if readable else None
     history = () if why else listed_history(record, await memory.history(reader.user, record.id))
     access = (await memory.accesses(reader.user, [record.id])).get(record.id)
-    secret = readable and holds_secret(record.text)
+    secret = readable and not reveal and seen.text != record.text
+    shown = record if readable and reveal else seen
     return {
         "record": seen,
-        "text": seen.text if readable or record.status == "hidden" else HIDDEN,
-        "secret": secret and not reveal,
+        "text": shown.text if readable or record.status == "hidden" else HIDDEN,
+        "secret": secret,
         "file": file_of(record.content) is not None and readable,
         "why": why,
         "history": history,
