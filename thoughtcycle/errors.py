@@ -26,6 +26,7 @@ Code = Literal[
     "message_binary", "message_empty", "message_too_long", "model_without_server", "no_embeddings",
     "no_ending_action", "no_message", "not_an_action", "nothing_chosen", "nothing_to_answer",
     "nothing_to_undo", "port_taken", "preference_missing", "preference_unknown", "preference_value",
+    "proof_no_words", "proof_unreadable", "proof_word",
     "query_empty", "restore_over", "restore_replaced", "snapshots_gone", "store_operator",
     "text_not_unicode", "text_null", "too_large",
     "tracing_key_missing", "undo_merged", "undo_replaced", "unknown_action", "unknown_language",
@@ -40,7 +41,7 @@ Code = Literal[
     "chat_of_another", "chat_unknown", "cycle_unknown", "job_unknown", "link_unknown", "memory_not_listed",
     "memory_unknown", "no_user", "store_owner", "user_forgotten", "user_missing",
     # StorageFailed
-    "file_lost", "learned_later", "memory_away", "schema_newer", "sheet_broken", "spool_full",
+    "file_lost", "learned_later", "memory_away", "proof_failed", "schema_newer", "sheet_broken", "spool_full",
     "spool_unusable", "storage_conflict", "storage_corrupt", "storage_foreign", "storage_full",
     "storage_locked", "storage_readonly", "storage_trouble", "storage_unavailable", "storage_unopenable",
     "turn_kept",

@@ -205,6 +205,7 @@ def test_a_mongodb_is_searched_through_the_wire(mongodb_url: str) -> None:
     told = search(["Maringá"], mongodb=mongodb_url, owners=["ana"], kept=["3"])
     assert {(hit["table"], hit["column"], hit["whose"], hit["form"]) for hit in told["hits"]} == {
         ("checkpoint_writes", "value", "own", "zlib"),
+        ("checkpoint_writes", "value", "others", "utf-8"),
         ("memories", "content", "own", "json"),
         ("memories", "tags", "kept", "utf-8"),
     }

@@ -12,6 +12,7 @@ import typer
 from thoughtcycle.cli.call import Call, CommandGroup, confirm
 from thoughtcycle.cli.files import new_file
 from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, Yes, one_line, print_json, ui_language
+from thoughtcycle.cli.proof import Also, Prove, new_receipt, print_erased, prover
 from thoughtcycle.errors import InputRefused
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from thoughtcycle.checkpoints.factory import Saver
     from thoughtcycle.memory.erasure import Farewell
     from thoughtcycle.memory.memory import Memory
+    from thoughtcycle.proof.receipt import ProofReceipt
 
 app = CommandGroup()
 
@@ -72,19 +74,22 @@ def _progress_bar(call: Call) -> "Progress":
 
 
 @app.command("forget-user", help=TEXTS["help.forget_user"])
-def forget_user(call: Call, yes: Yes = False) -> None:
-    async def work(memory: "Memory", saver: "Saver", user: str) -> "Farewell":
+def forget_user(call: Call, prove: Prove = False, also: Also = None, yes: Yes = False) -> None:
+    async def work(memory: "Memory", saver: "Saver", user: str) -> "tuple[Farewell, ProofReceipt | None]":
         from thoughtcycle.runtime.forgetting import forget_user as forget
 
         confirm(TEXTS.fill("forget.ask", user=one_line(user)), yes)
-        return await forget(memory, saver, user)
+        if prove:
+            return await prover(call, memory, saver, user, also).forget_user()
+        return await forget(memory, saver, user), None
 
-    farewell = call.with_threads(work)
+    path = new_receipt() if prove else None
+    farewell, proof = call.with_threads(work)
     lines = []
     for part in ("erased", "left"):
         counts = ", ".join(f"{name} {count}" for name, count in getattr(farewell, part).items() if count)
         lines.append(TEXTS.fill(f"forget.{part}", found=counts or TEXTS["forget.nothing"]))
-    call.print(asdict(farewell), "\n".join(lines))
+    print_erased(call, asdict(farewell), "\n".join(lines), proof, path)
     if farewell.left:
         raise typer.Exit(1)
 

@@ -18,6 +18,7 @@ from thoughtcycle.cli import (
     jobs,
     memories,
     metrics,
+    proof,
     servers,
     user,
 )
@@ -45,6 +46,7 @@ app.add_typer(user.app, name="settings")
 app.command("garden", help=TEXTS["help.garden"])(jobs.garden)
 app.command("metrics", help=TEXTS["help.metrics"])(metrics.metrics)
 app.add_typer(admin.app)
+app.add_typer(proof.app)
 app.command("briefing", help=TEXTS["help.briefing"])(briefings.briefing)
 app.command("mcp", help=TEXTS["help.mcp"])(servers.mcp)
 app.command("worker", help=TEXTS["help.worker"])(jobs.worker)

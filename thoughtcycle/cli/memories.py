@@ -16,6 +16,7 @@ from thoughtcycle.cli.options import (
     print_json,
     ui_language,
 )
+from thoughtcycle.cli.proof import Also, Prove, new_receipt, print_erased, prover
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.model import (
     LISTED,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from thoughtcycle.memory.erasure import Receipt
     from thoughtcycle.memory.memory import Memory
     from thoughtcycle.memory.search import Provenance, Quote
+    from thoughtcycle.proof.receipt import ProofReceipt
 
 app = CommandGroup(help=TEXTS["help.memories"], no_args_is_help=True)
 
@@ -284,14 +286,19 @@ def _print_change(record: MemoryRecord, call: Call, section: str) -> None:
 
 
 @app.command(help=TEXTS["help.erase"])
-def erase(ids: Ids, call: Call, yes: Yes = False) -> None:
-    async def work(memory: "Memory", saver: "Saver", user: str) -> "Receipt":
+def erase(ids: Ids, call: Call, prove: Prove = False, also: Also = None, yes: Yes = False) -> None:
+    async def work(memory: "Memory", saver: "Saver", user: str) -> "tuple[Receipt, ProofReceipt | None]":
         from thoughtcycle.checkpoints.erasure import bound
 
         bound(memory, saver)
         found = [(await find(memory, user, id)).id for id in ids]
+        proof = prover(call, memory, saver, user, also)
+        if prove and not yes:
+            words = " · ".join(one_line(masked(word)) for word in await proof.words_of(found))
+            typer.echo(TEXTS.fill("erase.words", words=words), err=True)
         confirm(TEXTS.fill("erase.ask", count=len(found)), yes)
-        return await memory.erase(user, found)
+        return await proof.erase(found) if prove else (await memory.erase(user, found), None)
 
-    receipt = call.with_threads(work)
-    call.print(receipt.model_dump(mode="json"), receipt.text(ui_language()))
+    path = new_receipt() if prove else None
+    receipt, proof = call.with_threads(work)
+    print_erased(call, receipt.model_dump(mode="json"), receipt.text(ui_language()), proof, path)

@@ -51,9 +51,8 @@ IGNORED = r"_\-\u00ad\u034f\u061c\u180e\u200b-\u2015\u202a-\u202e\u2060-\u2064\u
 
 _IGNORED = re.compile(f"[{IGNORED}]+")
 _MARKS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
-_SPACE = re.compile(r"\s+")
-_WIDE = re.compile(rb"(?:[^\0]\0){3}|(?:\0[^\0]){3}")
-_ESCAPE = re.compile(r'(?:\\+u[0-9a-fA-F]{4})+|\\+([nrtbf"/])')
+_WIDE = re.compile(rb"\0[^\0]\0[^\0]\0")
+_ESCAPE = re.compile(r'\\\\*(?:u[0-9a-fA-F]{4}(?:\\+u[0-9a-fA-F]{4})*|([nrtbf"/]))')
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{8,}(?:\r?\n[A-Za-z0-9+/_-]{8,})*")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _PACKED = re.compile(rb"\x78[\x01\x5e\x9c\xda]|\x1f\x8b\x08|PK\x03\x04")
@@ -73,9 +72,10 @@ class Reading(NamedTuple):
 
 def reading(form: str, text: str) -> Reading:
     """The folded form of a text."""
-    if not text.isascii():
-        text = _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold())
-    text = _SPACE.sub(" ", text.lower())
+    if text.isascii():
+        text = " ".join(text.lower().split())
+        return Reading(form, text, text.replace("_", "").replace("-", ""))
+    text = " ".join(_MARKS.sub("", unicodedata.normalize("NFKD", text).casefold()).split())
     return Reading(form, text, _IGNORED.sub("", text))
 
 
@@ -106,9 +106,8 @@ class Word:
 
     def _is_whole(self, text: str, start: int, end: int) -> bool:
         before = text[max(0, start - 2) : start]
-        # In MessagePack, 0xd9 and the length as one byte stand before a text.
-        begins = not before[-1:].isalnum() or before[0] == "\udcd9"
-        return begins and not text[end : end + 1].isalnum()
+        in_messagepack = before[:1] == "\udcd9"  # the byte after it is the length of the text
+        return (in_messagepack or not before[-1:].isalnum()) and not text[end : end + 1].isalnum()
 
 
 def utf8(data: bytes) -> Reading:
@@ -142,7 +141,9 @@ def unpacked(data: bytes, more: bytes | mmap.mmap, start: int) -> Iterator[tuple
             name, bits = "zip", -zlib.MAX_WBITS
         if text := _inflated(more, place, bits):
             yield name, text
-    runs = [run.translate(_STANDARD, b"\r\n") for run in _BASE64.findall(data)]
+    # One of small letters or digits only is a word, a number or an id.
+    mixed = (run for run in _BASE64.findall(data) if not (run.islower() or run.isdigit()))
+    runs = [run.translate(_STANDARD, b"\r\n") for run in mixed]
     for shift in range(4) if runs else ():
         parts = (run[shift:] + b"A" * (-(len(run) - shift) % 4) for run in runs)
         yield "base64", base64.b64decode(b"AAAA".join(parts))
@@ -213,38 +214,6 @@ def _bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
-class Values:
-    """Collects the values of one table and looks at many of them in one go."""
-
-    def __init__(self, words: Sequence[Word], path: str, table: str) -> None:
-        self._words, self._path, self._table = words, path, table
-        self._waiting: defaultdict[tuple[str, str], list[bytes]] = defaultdict(list)
-        self._sizes: Counter[tuple[str, str]] = Counter()
-        self._found: Counter[tuple[str, str, int, str]] = Counter()
-
-    def add(self, whose: str, column: str, value: bytes) -> None:
-        """Takes the value of a row."""
-        place = (whose, column)
-        self._waiting[place].append(value)
-        self._sizes[place] += len(value)
-        if self._sizes[place] > CHUNK:
-            self._look(place)
-
-    def _look(self, place: tuple[str, str]) -> None:
-        data = b"\n\0\n".join(self._waiting.pop(place, ()))
-        del self._sizes[place]
-        for (number, form), count in counts(self._words, data).items():
-            self._found[(*place, number, form)] += count
-
-    def hits(self) -> Iterator[dict[str, Any]]:
-        """Where the words stand."""
-        for place in list(self._waiting):
-            self._look(place)
-        for (whose, column, number, form), count in sorted(self._found.items()):
-            where = {"path": self._path, "table": self._table, "column": column}
-            yield {"word": number, "form": form, **where, "whose": whose, "count": count}
-
-
 class Ownership:
     """Tells whose a row is."""
 
@@ -265,6 +234,35 @@ class Ownership:
         return "kept" if self._kept and any(_bytes(value) in self._kept for value in short) else "own"
 
 
+def in_rows(
+    words: Sequence[Word], path: str, table: str, rows: Iterable[Mapping[str, object]], ownership: Ownership
+) -> Iterator[dict[str, Any]]:
+    """How often the words stand in the values of a table or collection."""
+    waiting: defaultdict[tuple[str, str], list[bytes]] = defaultdict(list)
+    sizes: Counter[tuple[str, str]] = Counter()
+    found: Counter[tuple[str, str, int, str]] = Counter()
+
+    def look(place: tuple[str, str]) -> None:
+        data = b"\n\0\n".join(waiting.pop(place))
+        del sizes[place]
+        found.update({(*place, *one): count for one, count in counts(words, data).items()})
+
+    for row in rows:
+        whose = ownership.of(row)
+        for column, value in row.items():
+            place = (whose, column)
+            for leaf in _leaves(value):
+                waiting[place].append(leaf)
+                sizes[place] += len(leaf)
+            if sizes[place] > CHUNK:  # many values in one go
+                look(place)
+    for place in list(waiting):
+        look(place)
+    for (whose, column, number, form), count in sorted(found.items()):
+        where = {"path": path, "table": table, "column": column, "whose": whose}
+        yield {"word": number, "form": form, **where, "count": count}
+
+
 def in_sqlite(
     words: Sequence[Word], path: str, owners: Sequence[str], kept: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
@@ -274,23 +272,20 @@ def in_sqlite(
     connection = sqlite3.connect(f"file:{quote(path)}?{mode}", uri=True)
     try:
         connection.text_factory = bytes
-        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        tables = [bytes(row[0]).decode() for row in found]
-        columns = {table: _columns(connection, table) for table in tables}
+        tables = _names(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")
+        columns = {
+            table: _names(connection, f"SELECT name FROM pragma_table_xinfo({_quoted(table)})")
+            for table in tables
+        }
         threads = _linked(connection, [table for table in tables if LINK in columns[table]], columns, LINK)
         for table in ("sqlite_master", *tables):
             ownership = Ownership(owners, kept)
             ownership.links[LINK] = threads
             ownership.links.update(_parents(connection, table, columns))
-            values = Values(words, path, table)
             rows = connection.execute(f"SELECT * FROM {_quoted(table)}")
             names = [column[0] for column in rows.description]
-            for row in rows:
-                whose = ownership.of(dict(zip(names, row, strict=True)))
-                for name, value in zip(names, row, strict=True):
-                    if value is not None:
-                        values.add(whose, name, _bytes(value))
-            yield from values.hits()
+            named = (dict(zip(names, row, strict=True)) for row in rows)
+            yield from in_rows(words, path, table, named, ownership)
     finally:
         connection.close()
 
@@ -299,12 +294,12 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
-    return {bytes(row[1]).decode() for row in connection.execute(f"PRAGMA table_xinfo({_quoted(table)})")}
+def _names(connection: sqlite3.Connection, query: str) -> list[str]:
+    return [name.decode() for (name,) in connection.execute(query)]
 
 
 def _linked(
-    connection: sqlite3.Connection, tables: Iterable[str], columns: Mapping[str, set[str]], key: str
+    connection: sqlite3.Connection, tables: Iterable[str], columns: Mapping[str, Sequence[str]], key: str
 ) -> dict[bytes, bytes]:
     """The owners that rows of `tables` name beside their `key`."""
     found: dict[bytes, bytes] = {}
@@ -317,12 +312,12 @@ def _linked(
 
 
 def _parents(
-    connection: sqlite3.Connection, table: str, columns: Mapping[str, set[str]]
+    connection: sqlite3.Connection, table: str, columns: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, dict[bytes, bytes]]]:
     """Column → its values → owner, by the rows that a foreign key of the table leads to."""
     for row in connection.execute(f"PRAGMA foreign_key_list({_quoted(table)})").fetchall():
         parent, column, key = (bytes(name).decode() if name else "" for name in row[2:5])
-        if key and parent in columns and not columns.get(table, set()).intersection(OWNER_FIELDS):
+        if key and parent in columns and not set(OWNER_FIELDS).intersection(columns[table]):
             yield column, _linked(connection, [parent], columns, key)
 
 
@@ -346,13 +341,7 @@ def in_mongodb(
                     threads[_bytes(found[LINK])] = _bytes(owner)
         theirs = {field: {"$in": [*owners, None]} for field in OWNER_FIELDS} if owners else {}
         for name in names:
-            values = Values(words, database.name, name)
-            for document in database[name].find(theirs):
-                if (whose := ownership.of(document)) != "others":
-                    for field, value in document.items():
-                        for leaf in _leaves(value):
-                            values.add(whose, field, leaf)
-            yield from values.hits()
+            yield from in_rows(words, database.name, name, database[name].find(theirs), ownership)
 
 
 def _leaves(value: object) -> Iterator[bytes]:
