@@ -15,7 +15,7 @@ from thoughtcycle.memory.model import Cycle, Utterance
 from thoughtcycle.memory.search import WAIT_SECONDS
 from thoughtcycle.memory.text.secrets import holds_secret, without_secrets
 from thoughtcycle.nodes.attachments import with_attachments
-from thoughtcycle.nodes.base import window as windows
+from thoughtcycle.nodes.base import recent_window as windows
 from thoughtcycle.nodes.base.cycle import open_cycle
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.base.message import user_message

@@ -136,6 +136,16 @@ class Broken(WordEmbedder):
         return list(self.rows)
 
 
+@pytest.mark.parametrize("length", [499, 500, 501])
+async def test_an_update_keeps_the_vector_of_a_long_search_key(tmp_path: Path, length: int) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+    async with Memory.open(url, embeddings=WordEmbedder("e")) as memory:
+        (saved,) = await memory.save("ana", [MemoryDraft(content="Mora em Natal", bindings=("n" * length,))])
+        after = await memory.update("ana", saved.record.id, content="Mora em Recife")
+        vectors = await memory.core.storage.memories.vectors("ana", [after.id])
+    assert "n" * min(length, 500) in {one.text for one in vectors}
+
+
 async def test_a_wrong_number_of_vectors_is_told(tmp_path: Path) -> None:
     async with Memory.open(f"sqlite:///{tmp_path}/m.db", embeddings=Broken([])) as memory:
         with pytest.raises(ModelFailed, match="0 vectors for 1 texts"):

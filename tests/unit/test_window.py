@@ -9,7 +9,7 @@ from thoughtcycle.memory.model import Source, Utterance
 from thoughtcycle.memory.redaction.fingerprint import trace
 from thoughtcycle.memory.redaction.redactor import Mask
 from thoughtcycle.memory.text.spans import HIDDEN
-from thoughtcycle.nodes.base import window
+from thoughtcycle.nodes.base import recent_window as window
 from thoughtcycle.nodes.base.message import clean, user_message
 from thoughtcycle.nodes.commands.parse import Command, command_in
 

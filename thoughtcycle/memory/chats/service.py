@@ -192,7 +192,7 @@ class Chats:
             every = await self._storage.memories.listing(owned(user), STATUSES, limit=None, offset=0)
             heads = {one.id for one in taught(every, cycles) if one.current is None}
             family = [one for one in every if one.id in heads or one.current in heads]
-            keys = await self._core.keys(family, {})
+            keys = await self._core.search_vectors(family, {})
             return rolled_back(family, cycles, keys, self._clock()), None
 
         stored, _ = await self._core.change(owned(user), plan)

@@ -130,8 +130,10 @@ class Core:
             raise MemoryNotActive(id)
         return record
 
-    async def keys(self, records: Iterable[MemoryRecord], data: Mapping[str, bytes]) -> SearchVectors:
-        """The keys of a change: new vectors (text → bytes) and those that `records` have."""
+    async def search_vectors(
+        self, records: Iterable[MemoryRecord], data: Mapping[str, bytes]
+    ) -> SearchVectors:
+        """The vectors at hand for a change: new ones (text → bytes) and those that `records` have."""
         listed = [record for record in records if record.vector_ids]
         if not listed:
             return SearchVectors(self.model, data)

@@ -5,7 +5,7 @@ from thoughtcycle.memory.erasure.document_repair import rebuild
 from thoughtcycle.memory.erasure.documents import DocumentErasure
 from thoughtcycle.memory.erasure.forget_user import Farewell, UserErasure
 from thoughtcycle.memory.erasure.service import GRACE, Erasure, Receipt
-from thoughtcycle.memory.erasure.unlearn import Unlearning
+from thoughtcycle.memory.erasure.unlearn_exchange import Unlearning
 
 __all__ = [
     "GRACE",

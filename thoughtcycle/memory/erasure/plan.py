@@ -105,7 +105,7 @@ def redacted(record: MemoryRecord, after: MemoryRecord, keys: SearchVectors, at:
     if after.bindings == record.bindings:
         return Write(after, "redact", at, before=record)
     texts = {text[:KEY_LENGTH] for text in search_keys(after)}
-    vectors = tuple(vector for vector in keys.of(record) if vector.text in texts)
+    vectors = tuple(vector for vector in keys.stored_for(record) if vector.text in texts)
     return Write(with_vectors(after, vectors), "redact", at, before=record, vectors=vectors)
 
 

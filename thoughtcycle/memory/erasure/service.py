@@ -267,7 +267,7 @@ class Erasure:
             every = await self._storage.memories.listing(user, STATUSES, limit=None, offset=0)
             others = [one for one in every if one.id not in family]
             changed = await asyncio.to_thread(without, others, mask)
-            keys = await self._core.keys([one for one, _ in changed], {})
+            keys = await self._core.search_vectors([one for one, _ in changed], {})
             return [redacted(one, after, keys, self._clock()) for one, after in changed], len(changed)
 
         _, count = await self._core.change(user, plan)

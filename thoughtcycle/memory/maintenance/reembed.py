@@ -99,7 +99,7 @@ class Reembedding:
             known = SearchVectors(model, data, {vector.id: vector for vector in stored})
             writes = []
             for record in await self._storage.memories.records(user, ids):
-                vectors = known.made(record)
+                vectors = known.vectors_for(record)
                 if _stale(record, stored, model) and [one.id for one in vectors] != list(record.vector_ids):
                     new = with_vectors(record, vectors)
                     writes.append(Write(new, "reembed", self._clock(), before=record, vectors=vectors))

@@ -123,7 +123,7 @@ class Lifecycle:
             if ended.status not in ("active", "archived"):
                 raise MemoryNotActive(other)
             versions = await self._memories.versions(user, [ended.id])
-            keys = await self._core.keys([kept, ended], {})
+            keys = await self._core.search_vectors([kept, ended], {})
             return merge_writes(kept, ended, versions, keys, self._clock(), cycle), kept
 
         stored, before = await self._core.change(owned(user), plan)
@@ -146,7 +146,7 @@ class Lifecycle:
         versions = await self._memories.versions(user, [keep.id])
         earlier = await self._memories.journal(user, before=ended.number, limit=len(versions))
         taken = versions_taken_over(earlier, versions, other.id)
-        keys = await self._core.keys([keep], {})
+        keys = await self._core.search_vectors([keep], {})
         writes = unmerge_writes(kept, ended, keep, other, taken, keys, self._clock())
         if writes is None:
             raise refusal

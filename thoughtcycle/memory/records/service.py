@@ -30,6 +30,7 @@ from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.storage import ExistingRecords, Lookup, Write
 from thoughtcycle.memory.text.secrets import writes_mask_over
 from thoughtcycle.memory.versioning.record_writes import (
+    KEY_LENGTH,
     Planned,
     SavePlan,
     SearchVectors,
@@ -132,7 +133,7 @@ class Records:
         storable(key or "")
         data: dict[str, bytes] = {}
         if self._embeddings is not None:
-            data = packed(await self._new_keys(user, id, content, bindings))
+            data = packed(await self._new_vectors(user, id, content, bindings))
 
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
             record = await self._core.active(user, id)
@@ -149,7 +150,7 @@ class Records:
             )
             if same_content(changed, record):
                 return (), record
-            keys = await self._core.keys([record], data)
+            keys = await self._core.search_vectors([record], data)
             if correction:
                 return correct_writes(record, changed, keys, self._clock(), cycle), record
             if cycle is not None:
@@ -202,7 +203,8 @@ class Records:
             versions = await self._memories.versions(user, [record.id])
             if entry.before is not None:
                 await self._core.require_place(user, [entry.before], "undo_replaced")
-            keys = await self._core.keys([record, *versions], await self._lost_keys(entry, record, versions))
+            lost = await self._lost_vectors(entry, record, versions)
+            keys = await self._core.search_vectors([record, *versions], lost)
             return undo_writes(entry, record, versions, keys, self._clock()), entry
 
         stored, entry = await self._core.change(owned(user), plan)
@@ -259,7 +261,7 @@ class Records:
         """The memories whose source is one of these cycles, former versions and hidden ones included."""
         return await self._memories.of_cycles(owned(user), cycles)
 
-    async def _new_keys(
+    async def _new_vectors(
         self, user: str, id: str, content: Any, bindings: Sequence[str] | None
     ) -> dict[str, np.ndarray]:
         """Vectors of the search keys that the new content adds."""
@@ -267,10 +269,10 @@ class Records:
         after, keys = revised(record.content, record.bindings, content, bindings)
         new = search_keys(record.model_copy(update={"content": after, "bindings": tuple(keys)}))
         vectors = await self._memories.vectors(user, [record.id])
-        known = {vector.text for vector in vectors if vector.model == self._model}
+        known = {one.text for one in vectors if one.model == self._model and len(one.text) < KEY_LENGTH}
         return await self._core.embed([text for text in new if text not in known])
 
-    async def _lost_keys(
+    async def _lost_vectors(
         self, entry: JournalEntry, record: MemoryRecord, versions: Iterable[MemoryRecord]
     ) -> dict[str, bytes]:
         """Vectors of the content before the change, where no version has them (after a correction)."""

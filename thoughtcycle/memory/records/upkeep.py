@@ -96,7 +96,7 @@ class RecordUpkeep:
                 and kept.status == ended.status == "active"
                 and still(kept, ended)
             ]
-            keys = await self._core.keys([record for pair in due for record in pair], {})
+            keys = await self._core.search_vectors([record for pair in due for record in pair], {})
             former: defaultdict[str, list[MemoryRecord]] = defaultdict(list)
             for version in await self._memories.versions(user, [ended.id for _, ended in due]):
                 former[version.current or ""].append(version)
@@ -119,7 +119,7 @@ class RecordUpkeep:
             record = await self._core.active(user, id)
             if record.content != was or record.pinned:
                 return (), record
-            keys = await self._core.keys([record], vectors)
+            keys = await self._core.search_vectors([record], vectors)
             changed = record.model_copy(update={"content": content})
             (write,) = correct_writes(record, changed, keys, self._clock(), None, op="condense")
             unused = write.record.model_copy(update={"updated": record.updated})

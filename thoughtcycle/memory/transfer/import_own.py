@@ -270,7 +270,7 @@ def _first(
     if holder is not None:
         former = {"status": "superseded", "current": holder.id, "valid_to": holder.valid_from}
         record = record.model_copy(update=former)
-    vectors = keys.made(record)
+    vectors = keys.vectors_for(record)
     return Write(with_vectors(record, vectors), entry.op, entry.at, vectors=vectors, cycle=entry.cycle)
 
 

@@ -123,7 +123,7 @@ def _replaced(
 ) -> Write:
     """The write that gives `record` the content of `version`."""
     current = with_content_of(record, version).model_copy(update={"updated": at})
-    vectors = copied_vectors(current, keys.of(version))
+    vectors = copied_vectors(current, keys.stored_for(version))
     return Write(with_vectors(current, vectors), op, at, before=record, vectors=vectors)
 
 

@@ -33,9 +33,12 @@ def merge_writes(
     """
     both = combined(keep, other, at, cycle)
     new = {text[:KEY_LENGTH] for text in search_keys(both)}
-    own = keys.of(keep)
+    own = keys.stored_for(keep)
     new -= {vector.text for vector in own}
-    vectors = (*own, *copied_vectors(keep, [vector for vector in keys.of(other) if vector.text in new]))
+    vectors = (
+        *own,
+        *copied_vectors(keep, [vector for vector in keys.stored_for(other) if vector.text in new]),
+    )
     return [
         *(_of(version, keep.id, at) for version in versions),
         Write(absorbed(other, keep.id, at), "merge", at, before=other, cycle=cycle),
@@ -92,7 +95,7 @@ def unmerge_writes(
     if not unchanged(other, absorbed(ended.before, keep.id, ended.at)):
         return None
     texts = {text[:KEY_LENGTH] for text in search_keys(kept.before)}
-    vectors = tuple(vector for vector in keys.of(keep) if vector.text in texts)
+    vectors = tuple(vector for vector in keys.stored_for(keep) if vector.text in texts)
     since = keep.reinforced_at if keep.reinforced_at not in (kept.at, kept.before.reinforced_at) else None
     one = kept.before.model_copy(update={"reinforced_at": since or kept.before.reinforced_at})
     two = ended.before.model_copy(update={"vector_ids": other.vector_ids})

@@ -40,11 +40,11 @@ class SearchVectors:
     stored: Mapping[str, Vector] = field(default_factory=dict)
     """Vector id → vector, of the memories concerned."""
 
-    def of(self, record: MemoryRecord) -> tuple[Vector, ...]:
+    def stored_for(self, record: MemoryRecord) -> tuple[Vector, ...]:
         """The vectors that `record` lists, as far as they are stored."""
         return tuple(self.stored[id] for id in record.vector_ids if id in self.stored)
 
-    def made(self, record: MemoryRecord) -> tuple[Vector, ...]:
+    def vectors_for(self, record: MemoryRecord) -> tuple[Vector, ...]:
         """A vector per search key of `record`: a stored one of the same text, else a new one, else none."""
         own = {
             vector.text: vector
@@ -103,7 +103,7 @@ def store_former(
     id = named_id("version", record.id, str(record.revision), identity(record.type, record.content))
     kept = {"id": id, "status": "superseded", "valid_to": until or at, "current": record.id}
     former = record.model_copy(update={**kept, **changed})
-    vectors = copied_vectors(former, keys.of(record))
+    vectors = copied_vectors(former, keys.stored_for(record))
     return Write(with_vectors(former, vectors), "supersede", at, vectors=vectors)
 
 
@@ -182,7 +182,7 @@ class SavePlan:
         former = self._made(id, draft)
         kept = {"status": "superseded", "valid_to": record.valid_from, "current": record.id}
         former = former.model_copy(update=kept)
-        vectors = self._keys.made(former)
+        vectors = self._keys.vectors_for(former)
         cycle = draft.source.cycle
         self._put(Write(with_vectors(former, vectors), "supersede", self._at, vectors=vectors, cycle=cycle))
         return record
@@ -200,7 +200,7 @@ class SavePlan:
 
     def _saved(self, id: str, draft: MemoryDraft, says: str) -> MemoryRecord:
         record = self._made(id, draft)
-        vectors = self._keys.made(record)
+        vectors = self._keys.vectors_for(record)
         record = with_vectors(record, vectors)
         self._put(Write(record, "save", self._at, vectors=vectors, cycle=draft.source.cycle), says)
         return record
@@ -276,7 +276,7 @@ def new_version_writes(
     current = changed.model_copy(
         update={"valid_from": begin, "valid_to": None, "reinforced_at": None, "updated": at}
     )
-    vectors = keys.made(current)
+    vectors = keys.vectors_for(current)
     return (
         store_former(record, keys, at, until=begin),
         Write(with_vectors(current, vectors), "update", at, before=record, vectors=vectors, cycle=cycle),
@@ -293,7 +293,7 @@ def correct_writes(
 ) -> tuple[Write]:
     """Corrects a memory in place: its former content was never true, only the journal has it."""
     current = changed.model_copy(update={"updated": at})
-    vectors = keys.made(current)
+    vectors = keys.vectors_for(current)
     current = with_vectors(current, vectors)
     return (Write(current, op, at, before=record, vectors=vectors, cycle=cycle),)
 

@@ -134,10 +134,10 @@ def _vectors_back(
     before: MemoryRecord, former: MemoryRecord | None, keys: SearchVectors
 ) -> tuple[Vector, ...]:
     """The vectors of `before`: those of its former version, else made anew."""
-    kept = keys.of(former) if former is not None else ()
+    kept = keys.stored_for(former) if former is not None else ()
     if len(kept) == len(before.vector_ids):
         return tuple(
             vector.model_copy(update={"id": id, "memory": before.id})
             for id, vector in zip(before.vector_ids, kept, strict=True)
         )
-    return keys.made(before)
+    return keys.vectors_for(before)

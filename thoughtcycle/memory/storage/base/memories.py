@@ -52,7 +52,7 @@ class Lookup:
     """Names the stored memories that matter to a save."""
 
     identities: Collection[str]
-    """Of active memories (`text.identity`)."""
+    """Of active memories (`analyzer.identity`)."""
     keys: Collection[str]
     """Of active memories."""
     ids: Sequence[str]
@@ -159,7 +159,7 @@ class Memories(ABC):
     async def same(
         self, space: str, *, identities: Collection[str], keys: Collection[str]
     ) -> list[MemoryRecord]:
-        """Active documents that say the same (`words.identity`) or hold one of these keys."""
+        """Active documents that say the same (`analyzer.identity`) or hold one of these keys."""
 
     @abstractmethod
     async def versions(self, space: str, ids: Collection[str]) -> list[MemoryRecord]:

@@ -9,7 +9,7 @@ from pymongo import IndexModel
 from pymongo.errors import DuplicateKeyError
 
 from thoughtcycle.errors import StorageUnusable
-from thoughtcycle.memory.storage.former_documents import divided, settings_of
+from thoughtcycle.memory.storage.legacy_documents import divided, settings_of
 from thoughtcycle.memory.storage.mongo.client import Database
 
 

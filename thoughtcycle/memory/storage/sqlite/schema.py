@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlite3 import Connection
 
 from thoughtcycle.errors import StorageUnusable
-from thoughtcycle.memory.storage.former_documents import divided, settings_of
+from thoughtcycle.memory.storage.legacy_documents import divided, settings_of
 
 MIGRATIONS: Sequence[str] = (
     """
