@@ -10,7 +10,12 @@ from langchain_core.messages import RemoveMessage
 from langgraph.graph import END
 
 from thoughtcycle.errors import InputRefused, NotAllowed, ThoughtcycleError
-from thoughtcycle.language.intents import asks_not_to_keep_last, asks_to_undo_last
+from thoughtcycle.language.intents import (
+    asks_not_to_keep_last,
+    asks_to_bring_back,
+    asks_to_undo_last,
+    parse_consent,
+)
 from thoughtcycle.memory.model import Step
 from thoughtcycle.memory.search import as_found
 from thoughtcycle.memory.text.secrets import without_secrets
@@ -23,7 +28,7 @@ from thoughtcycle.nodes.base.message import merge_messages, new_messages
 from thoughtcycle.nodes.base.state import RECALL, Briefing, State, StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.nodes.commands.parse import LOOK_UP, SMART, SWITCH, Command, command_in
-from thoughtcycle.nodes.commands.undo import undo, unsay
+from thoughtcycle.nodes.commands.undo import answer_consent, asked_before, undo, unsay
 from thoughtcycle.prompts.loader import Language
 
 
@@ -65,14 +70,19 @@ async def _enter(turn: Turn, fresh: StateUpdate) -> StateUpdate:
     language, time_zone = await choose_locale(turn, message.text)
     spoken = last_spoken(turn) if command_in(message.text) else language
     locale: StateUpdate = {"language": language, "spoken": spoken, "time_zone": time_zone}
+    agreed = None if uploads else parse_consent(message.text)
+    asked = await asked_before(turn) if agreed is not None else None
     messages = [*(RemoveMessage(id=part.id) for part in parts[:-1] if part.id), message]
     turn = replace(turn, state=cast(State, {**turn.state, **fresh, **locale, "messages": [message]}))
     if uploads:  # never a command
         done = await attach(turn, message, uploads)
         return locale | done | {"messages": [*messages[:-1], *done["messages"]]}
-    if (answer := _command(message.text)) is None:
+    if asked is not None and agreed is not None:
+        done = await answer_consent(turn, asked, agreed=agreed)
+    elif (answer := _command(message.text)) is not None:
+        done = await answer(turn)
+    else:
         return locale | {"messages": messages}
-    done = await answer(turn)
     return locale | done | {"messages": [*messages, *done["messages"]]}
 
 
@@ -82,6 +92,8 @@ def _command(text: str) -> Callable[[Turn], Awaitable[StateUpdate]] | None:
         return unsay
     if asks_to_undo_last(text):
         return undo
+    if asks_to_bring_back(text):
+        return partial(undo, deletions_only=True)
     if (command := command_in(text)) is None:
         return None
     return partial(_look_up if command.name == LOOK_UP else _change_setting, command=command)

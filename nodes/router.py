@@ -8,6 +8,7 @@ from itertools import pairwise
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.streaming import speak
+from thoughtcycle.nodes.actions.question import AskQuestion, deletion_asked
 from thoughtcycle.nodes.actions.registry import Registry
 from thoughtcycle.nodes.base.state import REMEMBER, StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
@@ -33,6 +34,8 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
         return {"next_action": REMEMBER}
     unsaid = turn.withheld or asks_not_to_keep(turn.message)
     enabled = [action.name for action in actions.enabled(turn.context, unsaid=unsaid)]
+    if deletion_asked(turn.state.get("steps", ())) and AskQuestion.name in enabled:
+        return {"next_action": AskQuestion.name}
     if not enabled:
         return await _end(turn, "no_action")
     if _out_of_steps(turn):

@@ -25,7 +25,7 @@ LONGEST_KEY = 2_000
 """Most characters of an action's input that its step stores in full."""
 
 
-Status = Literal["done", "nothing", "refused"]
+Status = Literal["done", "nothing", "refused", "asked"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Outcome:
     found: Sequence[str] = ()
     about: Sequence[str] = ()
     """Topics of the erased memories, as the user named them."""
+    final: bool = False
+    """Whether they are erased with no way back, or shall be."""
     recalled: list[Recalled] | None = None
     """The thread's recalled memories afterwards; None: unchanged."""
     changes: StateUpdate | None = None
@@ -109,7 +111,7 @@ class Action(ABC, Generic[T]):
         step = _step(self.name, key, outcome, outcome.status)
         recalled = view.recalled if outcome.recalled is None else tuple(outcome.recalled)
         after = replace(view, steps=(*view.steps, step), recalled=recalled)
-        speaks = self.ends or turn.context.explain_actions
+        speaks = self.ends or (turn.context.explain_actions and outcome.status != "asked")
         text = await self._tell(turn, after, step) if speaks else None
         if text is None or not text.additional_kwargs.get("cut"):
             return await self._record(turn, view, step, outcome, text)
@@ -174,4 +176,6 @@ def _step(name: str, key: Any, outcome: Outcome, status: Any) -> Step:
         step["found"] = list(outcome.found)
     if outcome.about:
         step["about"] = list(outcome.about)
+    if outcome.final:
+        step["final"] = True
     return step

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from thoughtcycle.language.intents import Target
-from thoughtcycle.memory.model import Recalled
+from thoughtcycle.language.parse import topic_bindings, topic_context
+from thoughtcycle.memory.model import MemoryRecord, Recalled
 from thoughtcycle.mind.base import View
 from thoughtcycle.nodes.actions.view_queries import (
     ALL_OR_LAST,
@@ -13,6 +14,7 @@ from thoughtcycle.nodes.actions.view_queries import (
     meaning_of,
     subject_of,
 )
+from thoughtcycle.prompts.loader import Language, texts
 
 
 def deletions(view: View) -> list[Recalled]:
@@ -25,11 +27,36 @@ def ambiguous_deletions(view: View) -> list[Recalled]:
     return _unique(memory for target in meaning_of(view).targets for memory in _doubt(target, view))
 
 
-def forgotten_topics(view: View, ids: Iterable[str]) -> list[str]:
-    """The topics of the hidden memories `ids` that the user meant, as the user named them."""
-    hidden = set(ids)
-    named = [target.context for target, memories in _sure(view) if hidden & {each["id"] for each in memories}]
-    return [context for context in dict.fromkeys(named) if context not in ALL_OR_LAST]
+def whole_topics(view: View) -> list[str]:
+    """Ids of the found memories of the topics that the message wants forgotten as a whole."""
+    whole = [memories for target, memories in _sure(view) if target.keys and not (target.words or target.one)]
+    return [memory["id"] for memories in whole for memory in memories if memory["key"] is not None]
+
+
+def forgotten_topics(view: View, hidden: Sequence[MemoryRecord], language: Language) -> list[str]:
+    """The topics of the hidden memories that the user meant, as the user named them, with what they held."""
+    by_id = {record.id: record for record in hidden}
+    topics: dict[str, None] = {}
+    for target, memories in _sure(view):
+        taken = [by_id[memory["id"]] for memory in memories if memory["id"] in by_id]
+        if taken and target.context not in ALL_OR_LAST:
+            held = topics_of(taken, language) if len(taken) > 1 else []
+            topics[f"{target.context} ({', '.join(held)})" if len(held) > 1 else target.context] = None
+    return [*topics]
+
+
+def topics_of(records: Iterable[MemoryRecord], language: Language) -> list[str]:
+    """What memories are about by their keys, kinds and tags; never a word of their content."""
+    topics: dict[str, None] = {}
+    for record in records:
+        name = (record.key or "").partition(":")[0]
+        if topic_bindings(name):
+            topics[topic_context(name, language)] = None
+        elif record.tags:
+            topics |= dict.fromkeys(record.tags)
+        elif record.kind is not None:
+            topics[texts(language, "actions/memory_delete")[f"kind.{record.kind}"]] = None
+    return [*topics]
 
 
 def _sure(view: View) -> list[tuple[Target, list[Recalled]]]:
@@ -48,6 +75,9 @@ def _fitting(target: Target, found: Sequence[Recalled]) -> list[Recalled]:
     if target.context in ALL_OR_LAST:
         return list(found)
     worded = [memory for memory in found if has_words(memory, target.words)]
+    if target.either:
+        named = ([memory for memory in worded if has_words(memory, name)] for name in target.either)
+        return next(filter(None, named), [])
     if not target.keys:
         return worded
     keyed = [memory for memory in worded if _of_topic(memory, target)]

@@ -1,18 +1,26 @@
 """MemoryDelete: takes recalled memories out of every path, for good when the user says so (TC-11)."""
 
 import logging
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.language.intents import is_final
+from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome, Status
-from thoughtcycle.nodes.actions.deletion_targets import deletions, forgotten_topics
-from thoughtcycle.nodes.actions.view_queries import LAST, has_run, meaning_of
+from thoughtcycle.nodes.actions.deletion_targets import (
+    deletions,
+    forgotten_topics,
+    topics_of,
+    whole_topics,
+)
+from thoughtcycle.nodes.actions.view_queries import EVERYTHING, LAST, has_run, meaning_of
 from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.nodes.recall import rebrief
+from thoughtcycle.prompts.loader import Language
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +37,8 @@ class ForGood(BaseModel):
 
 
 Chosen = list[MemoryId] | ForGood
+MOST_UNASKED = 3
+"""Memories that a request may delete without a question."""
 
 
 def chosen_by_rules(view: View) -> Chosen:
@@ -47,18 +57,22 @@ def ids_of(given: Any) -> list[str]:
 def tell_by_rules(view: View) -> str:
     """The topic of the deleted memories, never their content."""
     step = view.steps[-1]
-    action = MemoryDelete()
     if step["status"] != "done":
-        return action.say(view.language, "rules.nothing")
+        return MemoryDelete().say(view.language, "rules.nothing")
     named = step.get("about")
-    if isinstance(step["input"], dict):
-        topic = ", ".join(named) if named else ""
-        return action.say(view.language, "rules.final" if topic else "rules.final_all", topic=topic)
-    if named:
-        return action.say(view.language, "rules.deleted", topic=", ".join(named))
-    if LAST in meaning_of(view).forget:
-        return action.say(view.language, "rules.last")
-    return action.say(view.language, "rules.everything", count=len(ids_of(step["input"])))
+    if not isinstance(step["input"], dict) and not named and LAST in meaning_of(view).forget:
+        return MemoryDelete().say(view.language, "rules.last")
+    return done_line(view.language, named or (), len(step.get("found", ())), final=bool(step.get("final")))
+
+
+def done_line(language: Language, about: Sequence[str], count: int, *, final: bool) -> str:
+    """One line about memories that were deleted: their topics, or else how many they are."""
+    action, topic = MemoryDelete(), ", ".join(about)
+    if final:
+        return action.say(language, "rules.final" if topic else "rules.final_all", topic=topic)
+    if topic:
+        return action.say(language, "rules.deleted", topic=topic)
+    return action.say(language, "rules.everything", count=count)
 
 
 class MemoryDelete(Action[Chosen]):
@@ -85,29 +99,45 @@ class MemoryDelete(Action[Chosen]):
         return {"ids": ids, "final": True} if isinstance(given, ForGood) and given.final else ids
 
     async def act(self, given: Chosen, turn: Turn) -> Outcome:
-        """Deletes; for good only where the user's own words say so, whatever a model answered."""
-        wanted = ids_of(given)
+        """Deletes what the user asked for in words that the rules understand; else, and for many, asks first.
+
+        For good only where the user's own words say so, whatever a model answered.
+        """
+        view, wanted = turn.view(), ids_of(given)
+        targets = meaning_of(view).targets
+        everything = any(target.context == EVERYTHING for target in targets)
         allowed = {memory["id"] for memory in turn.state.get("recalled", ())}
-        ids = [id for id in dict.fromkeys(wanted) if id in allowed]
+        ids = [id for id in dict.fromkeys([*wanted, *whole_topics(view)]) if id in allowed]
+        if everything:
+            ids = [record.id for record in await turn.memory.list(turn.user)]
         if not ids:
             turn.require_memory()
             status: Status = "refused" if wanted else "nothing"
             return Outcome(self.say(turn.language, f"outcome.{status}", count=len(wanted)), status)
-        final = isinstance(given, ForGood) and given.final and is_final(turn.message)
-        delete = turn.memory.erasure.give_up if final else turn.memory.hide
+        final = bool(targets) and isinstance(given, ForGood) and given.final and is_final(turn.message)
+        if everything or not targets or len(ids) > MOST_UNASKED:
+            summary = self.say(turn.language, "outcome.asked", count=len(ids))
+            about = topics_of(await turn.memory.active(turn.user, ids), turn.language)
+            return Outcome(summary, "asked", ids, [EVERYTHING] if everything else about, final)
         self.status(turn, "status.erasing")
         try:
-            hidden = await delete(turn.user, ids, cycle=turn.state.get("cycle_id"))
+            hidden = await delete(turn, ids, turn.state.get("cycle_id"), final=final)
         except NotAllowed as refusal:
             log.info("delete refused: %s", refusal.code)
             return Outcome(self.say(turn.language, "outcome.refused", count=len(ids)), "refused")
-        about = forgotten_topics(turn.view(), [record.id for record in hidden])
-        # Of each memory the first binding, which does not tell the content.
-        topics = ", ".join(dict.fromkeys(record.bindings[0] for record in hidden if record.bindings)) or "–"
+        kinds = topics_of(hidden, turn.language)
         section = "outcome.final" if final else "outcome"
         return Outcome(
-            self.say(turn.language, section, count=len(hidden), topic=topics),
-            about=about,
+            self.say(turn.language, section, count=len(hidden), topic=", ".join(kinds) or "–"),
+            found=[record.id for record in hidden],
+            about=forgotten_topics(view, hidden, turn.language),
+            final=final,
             recalled=[memory for memory in turn.state.get("recalled", ()) if memory["id"] not in ids],
             changes=await rebrief(turn, without=ids),
         )
+
+
+async def delete(turn: Turn, ids: Sequence[str], cycle: str | None, *, final: bool) -> list[MemoryRecord]:
+    """Hides memories, or erases them for good once the turn is over; `cycle` is the one that asks for it."""
+    act = turn.memory.erasure.give_up if final else turn.memory.hide
+    return await act(turn.user, ids, cycle=cycle)

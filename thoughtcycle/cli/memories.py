@@ -269,12 +269,14 @@ def undo(call: Call, id: Annotated[str | None, typer.Argument(help=TEXTS["argume
         return result, result.undone
 
     result, undone = call.with_memory(work, embeddings=True)
-    call.print(listed_undo(result).model_dump(mode="json"), _undo_line(undone, result.record))
+    lines = [_undo_line(undone, result.record)]
+    lines += [_undo_line(undone, other) for other in result.others]
+    call.print(listed_undo(result).model_dump(mode="json"), "\n".join(lines))
 
 
 def _undo_line(change: JournalEntry, record: MemoryRecord | None) -> str:
     """One line about the undone change and the memory that came back."""
-    values = {"op": TEXTS[f"op.{change.op}"], "id": change.memory[:8]}
+    values = {"op": TEXTS[f"op.{change.op}"], "id": (record.id if record else change.memory)[:8]}
     text = one_line(listed(record).text) if record is not None else HIDDEN
     if record is None or record.status in ("hidden", "erased"):
         return TEXTS.fill("undone.gone", text=text, **values)

@@ -1,6 +1,6 @@
 """Intents of a message: remember, recall, forget, choose, greet; and how much it matters."""
 
-from thoughtcycle.language.intents.choice import parse_choice
+from thoughtcycle.language.intents.choice import parse_choice, parse_consent
 from thoughtcycle.language.intents.forgetting import Target, is_final
 from thoughtcycle.language.intents.importance import (
     CONTEXT,
@@ -13,6 +13,7 @@ from thoughtcycle.language.intents.importance import (
 from thoughtcycle.language.intents.requests import (
     asks_not_to_keep,
     asks_not_to_keep_last,
+    asks_to_bring_back,
     asks_to_keep,
     asks_to_undo_last,
     speaks_of_self,
@@ -27,12 +28,14 @@ __all__ = [
     "Understanding",
     "asks_not_to_keep",
     "asks_not_to_keep_last",
+    "asks_to_bring_back",
     "asks_to_keep",
     "asks_to_undo_last",
     "count_features",
     "disclosure",
     "is_final",
     "parse_choice",
+    "parse_consent",
     "score_importance",
     "speaks_of_self",
     "sum_points",

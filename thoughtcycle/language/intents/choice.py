@@ -1,12 +1,12 @@
-"""Parses a choice out of a list just shown: "the first one", "number 2", "the last" (TC-11)."""
+"""Parses an answer to a question of ours: yes, no, or a choice such as "the first one" (TC-11)."""
 
 import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from thoughtcycle.language.parse import fold
-from thoughtcycle.prompts.loader import Language, word_lists
+from thoughtcycle.language.parse import compiled, fold
+from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
 LONGEST = 60
 """Characters of an answer that only picks; a longer one says something of its own."""
@@ -22,6 +22,16 @@ def _answer(language: Language) -> re.Pattern[str]:
     data = _data(language)
     ordinals = "|".join([*data["ordinals"], data["last"]])
     return re.compile(rf"(?:{data['before']})*(?P<pick>{ordinals})(?:{data['after']})*")
+
+
+def parse_consent(text: str) -> bool | None:
+    """True for a plain yes, False for a plain no, in any language; None for all else."""
+    for language in LANGUAGES:
+        said = fold(text, language).text.strip(" \n.,!;:)") if len(text) <= LONGEST else ""
+        for name in ("yes", "no"):
+            if compiled(_data(language)[name], language).fullmatch(said):
+                return name == "yes"
+    return None
 
 
 def parse_choice(text: str, count: int, language: Language) -> int | None:

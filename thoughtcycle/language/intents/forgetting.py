@@ -44,6 +44,8 @@ class Target:
     """The end of the key of what is meant of somebody ("o aniversário da minha irmã")."""
     one: bool = False
     """Whether a single memory is meant: where several fit, nothing may be erased without asking."""
+    either: tuple[str, ...] = ()
+    """Names of the thing, of which the text must have one; the first that a text has counts."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,10 @@ def is_final(text: str) -> bool:
 def forget_in(message: Message, sentence: Sentence, language: Language, now: datetime) -> Forget | None:
     """The request to erase; `*` only for an explicit "everything", `@last` for "forget that"."""
     text = message.folded.text
-    if compiled(_data(language)["forget_last"], language).fullmatch(message.text(sentence).strip(" ,")):
+    alone = message.text(sentence).strip(" ,")
+    if compiled(_data(language)["forget_last"], language).fullmatch(alone):
+        if _is_material(message, sentence.start, language):
+            return None
         return Forget((Target(LAST),), _final(message, sentence, language), sentence.end)
     pattern = compiled(_data(language)["forget"], language)
     spoken = [clause for clause in sentence.clauses if clause.start < clause.end]
@@ -83,12 +88,24 @@ def forget_in(message: Message, sentence: Sentence, language: Language, now: dat
         if match is None:
             continue
         targets = _targets(message, *match.span("what"), language, now)
-        sure = clause is spoken[0] and compiled(_data(language)["forget_word"], language).search(match[0])
+        if _is_material(message, match.start(), language):
+            return None
+        sure = clause is spoken[0] and (
+            targets == (Target(EVERYTHING),)  # confirmed before anything is deleted
+            or compiled(_data(language)["forget_word"], language).search(match[0])
+        )
         # "To relax and forget my troubles": what goes on with another thought must name a known topic.
         if targets and (sure or any(target.keys for target in targets)):
             return Forget(targets, _final(message, sentence, language), end)
         return None
     return None
+
+
+def _is_material(message: Message, at: int, language: Language) -> bool:
+    """Whether what begins at `at` belongs to a text that the message quotes or gives to work on."""
+    folded = message.folded
+    named = compiled(_data(language)["material"], language).search(folded.text, 0, at)
+    return named is not None or "```" in folded.original(0, at)
 
 
 def _final(message: Message, sentence: Sentence, language: Language) -> bool:
@@ -118,12 +135,12 @@ def _targets(message: Message, start: int, end: int, language: Language, now: da
         return (Target(EVERYTHING),)
     if match := compiled(data["forget_told"], language).match(text):
         start += match.end()
-    if facts := facts_of(folded.original(start, end), language, now):
+    about = compiled(data["forget_about"], language).match(folded.text, start, end)
+    several = about is not None and compiled(data["forget_all_of"], language).search(about[0]) is not None
+    if not several and (facts := facts_of(folded.original(start, end), language, now)):
         return tuple(_of_fact(fact, language) for fact in facts)
-    several = False
-    if match := compiled(data["forget_about"], language).match(folded.text, start, end):
-        start = match.end()
-        several = compiled(data["forget_all_of"], language).search(match[0]) is not None
+    if about is not None:
+        start = about.end()
     end = phrases.strip_words(folded, start, end, data["forget_tail"], language)
     return tuple(
         target
@@ -163,6 +180,8 @@ def _part(
     if match := compiled(_data(language)["forget_several"], language).match(folded.text, start, end):
         several, start = True, match.end()
     start, end = phrases.without_article(folded, *phrases.trim(folded, start, end), language)
+    if match := compiled(_data(language)["forget_contact"], language).fullmatch(folded.text, start, end):
+        return (_of_contact(folded, match, language),)
     found = topic_to_forget(folded, start, end, language)
     if found is None:
         about = unknown_topic(folded, start, end, language)
@@ -178,6 +197,18 @@ def _part(
         words = phrase.replace(folded.original(*found.span), phrases.singular(found.text, language))
         return (Target(phrase, found.keys, words if plural else phrase, one=not (several or plural)),)
     return (_of_topic(folded, start, end, found, language, several=several),)
+
+
+def _of_contact(folded: Folded, match: re.Match[str], language: Language) -> Target:
+    """The contact of somebody else: the text must name both."""
+    noun, who = ("noun", "who") if match["who"] else ("noun2", "who2")
+    groups: list[list[str]] = _data(language)["contact_nouns"]
+    named = match[noun]
+    group = next((each for each in groups if named.replace("-", "") in each), groups[0])
+    either = tuple(dict.fromkeys((named, *group)))
+    return Target(
+        folded.original(*match.span()), words=folded.original(*match.span(who)), either=either, one=True
+    )
 
 
 def _of_topic(

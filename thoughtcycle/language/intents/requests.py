@@ -259,8 +259,17 @@ def asks_not_to_keep_last(text: str) -> bool:
 
 def asks_to_undo_last(text: str) -> bool:
     """Whether a message says, in any language, nothing but that the last change shall be taken back."""
+    return _says_alone(text, "undo_last")
+
+
+def asks_to_bring_back(text: str) -> bool:
+    """Whether a message says, in any language, nothing but that what was deleted shall come back."""
+    return _says_alone(text, "bring_back")
+
+
+def _says_alone(text: str, name: str) -> bool:
     return len(text) <= LONGEST_ALONE and any(
-        compiled(str(word_lists(language, "language/social")["undo_last"]), language).fullmatch(
+        compiled(str(word_lists(language, "language/social")[name]), language).fullmatch(
             fold(text, language).text.strip(" .,!;?…")
         )
         for language in LANGUAGES

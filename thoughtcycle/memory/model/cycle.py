@@ -16,11 +16,14 @@ class Step(TypedDict):
     input: Any
     outcome: str
     """A short sentence for the router and the reply; never the content of what was erased."""
-    status: Literal["done", "repeated", "nothing", "refused", "cut"]
+    status: Literal["done", "repeated", "nothing", "refused", "cut", "asked"]
+    """`asked`: nothing was deleted; the user is asked first whether to."""
     found: NotRequired[list[str]]
-    """Ids of the memories that this step found or wrote."""
+    """Ids of the memories that this step found, wrote, deleted or asks to delete."""
     about: NotRequired[list[str]]
-    """Names that the user gave to the memories this step erased; never the content."""
+    """Topics of the memories that this step deleted or asks to delete (`*`: all); never the content."""
+    final: NotRequired[bool]
+    """Whether this step erases for good, or asks to."""
     tokens: NotRequired[int]
 
 

@@ -224,3 +224,5 @@ class UndoResult(Frozen):
     """The change that was undone; None when there was none."""
     record: MemoryRecord | None
     """The memory after the undo."""
+    others: tuple[MemoryRecord, ...] = ()
+    """The other memories that the same request had deleted, after the undo."""

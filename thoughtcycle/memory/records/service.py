@@ -46,6 +46,7 @@ _PAGE = 100
 
 Listed: TypeAlias = list[MemoryRecord]
 Entries: TypeAlias = list[JournalEntry]
+Writes: TypeAlias = list[Write]
 # Aliases, because inside the class `list` is the method.
 
 
@@ -180,35 +181,57 @@ class Records:
         return await self._core.change_records(user, ids, plan)
 
     @explicit
-    async def undo(self, user: str, id: str | None = None) -> UndoResult:
+    async def undo(self, user: str, id: str | None = None, *, asked: str | None = None) -> UndoResult:
         """Undoes the newest change of a memory – or of all – that was not undone yet.
 
         Undoing `hide` shows the memory again, undoing `update` restores its former content, undoing `save`
-        hides it. Undoing a merge, by the id of either memory, restores both, if neither has changed since
-        but for being reinforced. Each call goes one change further back; with nothing left, both fields are
-        None. Raises MemoryUnknown, and InputRefused('undo_replaced') when another active
-        memory has the same key or content by now, 'undo_merged' when a merged memory has changed,
-        'memory_erased' for an erased one.
+        hides it. Where no memory is named, all that one request deleted comes back together; `asked` names
+        the cycle of such a request. Undoing a merge, by the id of either memory, restores both, if neither
+        has changed since but for being reinforced. Each call goes one change further back; with nothing left,
+        `undone` and `record` are None. Raises MemoryUnknown, and InputRefused('undo_replaced') when another
+        active memory has the same key or content by now (of a request: of each memory), 'undo_merged' when a
+        merged memory has changed, 'memory_erased' for an erased one.
         """
         if id is not None:
             await self._require_undoable(owned(user), id)
 
-        async def plan() -> tuple[Sequence[Write], JournalEntry | None]:
-            entry = await self._undoable(user, id)
-            if entry is None:
-                return (), None
-            if entry.op == "merge":
-                return await self._lifecycle.unmerge(user, entry), entry
-            (record,) = await self._core.known(user, [entry.memory])
-            versions = await self._memories.versions(user, [record.id])
-            if entry.before is not None:
-                await self._core.require_place(user, [entry.before], "undo_replaced")
-            lost = await self._lost_vectors(entry, record, versions)
-            keys = await self._core.search_vectors([record, *versions], lost)
-            return undo_writes(entry, record, versions, keys, self._clock()), entry
+        async def plan() -> tuple[Sequence[Write], Entries]:
+            entries = await self._undoable(user, id, asked)
+            if entries and entries[0].op == "merge":
+                return await self._lifecycle.unmerge(user, entries[0]), entries
+            return await self._undo_writes(user, entries)
 
-        stored, entry = await self._core.change(owned(user), plan)
-        return UndoResult(undone=entry, record=stored[entry.memory] if entry is not None else None)
+        stored, entries = await self._core.change(owned(user), plan)
+        if not entries:
+            return UndoResult(undone=None, record=None)
+        first, *others = entries
+        back = tuple(stored[entry.memory] for entry in others)
+        return UndoResult(undone=first, record=stored[first.memory], others=back)
+
+    async def _undo_writes(self, user: str, entries: Sequence[JournalEntry]) -> tuple[Writes, Entries]:
+        """The writes that undo `entries`, and those of them whose memory still has its place."""
+        records = {record.id: record for record in await self._core.known(user, [e.memory for e in entries])}
+        versions: dict[str | None, Listed] = {}
+        for version in await self._memories.versions(user, list(records)):
+            versions.setdefault(version.current, []).append(version)
+        writes: Writes = []
+        done: Entries = []
+        refusal = None
+        for entry in entries:
+            record, former = records[entry.memory], versions.get(entry.memory, [])
+            try:
+                if entry.before is not None:
+                    await self._core.require_place(user, [entry.before], "undo_replaced")
+            except InputRefused as replaced:
+                refusal = replaced
+                continue
+            lost = await self._lost_vectors(entry, record, former)
+            keys = await self._core.search_vectors([record, *former], lost)
+            writes += undo_writes(entry, record, former, keys, self._clock())
+            done.append(entry)
+        if refusal is not None and not done:
+            raise refusal
+        return writes, done
 
     async def get(self, user: str, id: str) -> MemoryRecord | None:
         """A memory, whatever its status; None when this user has none of this id.
@@ -281,16 +304,23 @@ class Records:
             return {}
         return packed(await self._core.embed(search_keys(before)))
 
-    async def _undoable(self, user: str, id: str | None) -> JournalEntry | None:
+    async def _undoable(self, user: str, id: str | None, asked: str | None) -> Entries:
+        """The newest change to be undone; without `id` all rows of a request that hid several."""
         async with self._indexes.index(user) as index:
             gone = {known for known, reason in index.hidden.items() if reason == ERASING}
         search, before = UndoSearch(gone, one=id is not None), None
-        asked = None if id is None else [id]
-        while entries := await self._memories.journal(user, memories=asked, before=before, limit=_PAGE):
-            if (found := search.first(entries)) is not None:
-                return found
+        found: Entries = []
+        named = None if id is None else [id]
+        while entries := await self._memories.journal(user, memories=named, before=before, limit=_PAGE):
+            for entry in entries:
+                if found and _request(entry) != _request(found[0]):
+                    return found
+                if search.fits(entry) and (asked is None or (entry.op, entry.cycle) == ("hide", asked)):
+                    found.append(entry)
+                    if id is not None or entry.op != "hide":
+                        return found
             before = entries[-1].number
-        return None
+        return found
 
     async def _require_undoable(self, user: str, id: str) -> None:
         """Raises MemoryUnknown, and InputRefused('memory_erased') when it is erased or about to be."""
@@ -306,3 +336,8 @@ class Records:
         for sha256, draft in identified:
             if sha256 not in there or draft.key != key_of(sha256):
                 raise InputRefused("file_content", name=repr(draft.content["name"]))
+
+
+def _request(entry: JournalEntry) -> tuple[object, ...]:
+    """Equal for the rows of memories that were hidden together."""
+    return entry.op, entry.at, entry.cycle

@@ -34,7 +34,7 @@ def nothing_to_undo(record: MemoryRecord | None) -> InputRefused:
 
 
 class UndoSearch:
-    """Finds the newest change that can be taken back, shown the journal newest first."""
+    """Tells the changes that can be taken back, shown the journal newest first."""
 
     def __init__(self, gone: Iterable[str] = (), *, one: bool = False) -> None:
         """`gone`: memories that cannot come back; erased ones are recognised by the journal.
@@ -46,11 +46,8 @@ class UndoSearch:
         self._abandoned: set[str] = set(gone)
         self._back: set[str] = set()
 
-    def first(self, entries: Iterable[JournalEntry]) -> JournalEntry | None:
-        """The change to take back, if it is among `entries`; else call again with the entries before them."""
-        return next((entry for entry in entries if self._fits(entry)), None)
-
-    def _fits(self, entry: JournalEntry) -> bool:
+    def fits(self, entry: JournalEntry) -> bool:
+        """Whether `entry` can be taken back, given that all newer ones were shown before it."""
         if entry.undoes is not None:
             self._undone.add(entry.undoes)
         if entry.op == "restore":
