@@ -9,9 +9,9 @@ from thoughtcycle.mind.base import View
 from thoughtcycle.nodes.actions.view_queries import (
     ALL_OR_LAST,
     found_by_search,
-    has_key,
     has_words,
     meaning_of,
+    says_of,
     subject_of,
 )
 from thoughtcycle.prompts.loader import Language, texts
@@ -89,7 +89,7 @@ def _of_topic(memory: Recalled, target: Target) -> bool:
     if memory["key"] is None:
         return has_words(memory, target.context)
     last = memory["key"].rpartition(":")[2]
-    return has_key(memory, target.keys) and target.aspect in ("", last)
+    return says_of(memory["key"], target.keys) and target.aspect in ("", last)
 
 
 def _unique(memories: Iterable[Recalled]) -> list[Recalled]:

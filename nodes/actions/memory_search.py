@@ -24,6 +24,7 @@ from thoughtcycle.nodes.actions.view_queries import (
     has_run,
     meaning_of,
     needs_search,
+    says_of,
     under,
 )
 from thoughtcycle.nodes.base.run import WORDS_ONLY
@@ -131,16 +132,21 @@ async def _look_up(context: str, vector: np.ndarray | None, turn: Turn) -> list[
 
 
 async def _of_topic(found: Sequence[MemoryRecord], turn: Turn) -> list[MemoryHit]:
-    """The newest memories of the topic that the message asks about, if no memory in `found` is of it.
+    """The newest memories of the topics to forget; of one asked about, if no memory in `found` is of it.
 
     "My hobbies" and "Loves hiking" share no word, but the key of the memory names the topic.
     """
     meaning = understand(turn.message, language=turn.language, now=turn.now())
-    if not meaning.asked_whole or any(under(record.key, meaning.asked_keys) for record in found):
+    asked = meaning.asked_whole
+    if any(under(record.key, meaning.asked_keys) for record in found):
+        asked = ()
+    if not asked and not meaning.forget_keys:
         return []
     newest = await turn.memory.list(turn.user, limit=_NEWEST)
-    fitting = [record for record in newest if under(record.key, meaning.asked_whole)]
-    return _as_hits(fitting[: turn.services.limits.search_hits])
+    answers = [record for record in newest if under(record.key, asked)]
+    to_forget = [record for record in newest if says_of(record.key, meaning.forget_keys)]
+    limits = turn.services.limits
+    return _as_hits([*answers[: limits.search_hits], *to_forget[: limits.recalled]])
 
 
 def _as_hits(records: list[MemoryRecord]) -> list[MemoryHit]:
@@ -148,16 +154,19 @@ def _as_hits(records: list[MemoryRecord]) -> list[MemoryHit]:
 
 
 async def _last_kept(turn: Turn) -> list[MemoryRecord]:
-    """The memories written by the newest cycle of this chat that wrote any."""
+    """The memories written by the newest cycle of this chat that wrote any, or learned from it since."""
     tip = turn.state.get("parent")
     if tip is None:
         return []
     cycles = await turn.memory.conversation(
         turn.user, turn.chat, limit=turn.services.limits.recalled, tip=tip
     )
+    newest = await turn.memory.list(turn.user, limit=_NEWEST)
     for cycle in reversed(cycles):
         steps = cycle.variants[-1].steps if cycle.variants else ()
         wrote = [step for step in steps if step["action"] in ("MemorySave", "MemoryUpdate")]
-        if ids := [id for step in wrote for id in step.get("found", ())]:
-            return await turn.memory.active(turn.user, ids)
+        ids = [id for step in wrote for id in step.get("found", ())]
+        ids += [record.id for record in newest if record.source.cycle == cycle.id]
+        if ids:
+            return await turn.memory.active(turn.user, list(dict.fromkeys(ids)))
     return []

@@ -6,13 +6,13 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from thoughtcycle.errors import InputRefused, NotAllowed
-from thoughtcycle.memory.model import MemoryRecord, Recalled, as_text
+from thoughtcycle.memory.model import MemoryRecord, as_text
 from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome, Status
 from thoughtcycle.nodes.actions.memory_save import Binding, Content, safe_bindings, said, usable
 from thoughtcycle.nodes.actions.update_targets import changes
-from thoughtcycle.nodes.actions.view_queries import brief_list, has_key, has_run, meaning_of
+from thoughtcycle.nodes.actions.view_queries import brief_list, has_run, meaning_of, says_of
 from thoughtcycle.nodes.base.message import tells_in_passing
 from thoughtcycle.nodes.base.turn import Turn
 
@@ -51,16 +51,11 @@ def items_by_rules(view: View) -> list[UpdateItem]:
     ]
     new = {fact.key for fact in meaning.facts}
     for memory in view.recalled:
-        denied = [each for each in meaning.retractions if _denies(each.key, memory)]
+        denied = [each for each in meaning.retractions if says_of(memory["key"], (each.key,))]
         if denied and memory["key"] not in new:
             content = MemoryUpdate().say(view.language, "rules.no_longer", memory=memory["content"])
             items.append(KnownUpdate(id=memory["id"], content=content, words=denied[0].words))
     return [*items]
-
-
-def _denies(key: str, memory: Recalled) -> bool:
-    """Whether a memory is under a key that is taken back or says more of it ("badminton on Sundays")."""
-    return has_key(memory, (key,)) or (":" in key and (memory["key"] or "").startswith(f"{key} "))
 
 
 def tell_by_rules(view: View) -> str:

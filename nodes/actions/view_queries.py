@@ -72,6 +72,13 @@ def under(own: str | None, keys: Iterable[str]) -> bool:
     return own is not None and any(own == key or own.startswith(f"{key}:") for key in keys)
 
 
+def says_of(own: str | None, keys: Iterable[str]) -> bool:
+    """Whether a key is under one of `keys` or says more of it ("badminton on Sundays")."""
+    return own is not None and any(
+        under(own, (key,)) or (":" in key and own.startswith(f"{key} ")) for key in keys
+    )
+
+
 def has_words(memory: Recalled, words: str) -> bool:
     """Whether the memory's text has all of the words, whatever their endings."""
     own = {form for term in terms(memory["content"]) for form in term}
