@@ -8,6 +8,7 @@ from typing import Literal
 
 from thoughtcycle.memory.model import Cycle, Recalled, Step
 from thoughtcycle.memory.redaction import ERASING
+from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.memory.versioning.undo import UNDOABLE
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.actions.memory_delete import MemoryDelete, delete, done_line
@@ -44,13 +45,13 @@ async def undo(turn: Turn, *, deletions_only: bool = False) -> StateUpdate:
         shown = [record for record in (back.record, *back.others) if record is not None]
         ids += [record.id for record in shown]
         if shown:
-            undone["undone.hidden"] = [record.text.rstrip(".") for record in shown]
+            undone["undone.hidden"] = [without_secrets(record).text.rstrip(".") for record in shown]
     for id in await _undoable(turn, before) if before is not None and not deletions_only else ():
         done = await turn.memory.undo(turn.user, id)
         if done.undone is not None and done.record is not None:
             ids.append(id)
             section = _SECTIONS.get(done.undone.op, "undone.updated")
-            undone.setdefault(section, []).append(done.record.text.rstrip("."))
+            undone.setdefault(section, []).append(without_secrets(done.record).text.rstrip("."))
     lines = [_undone_line(words, section, texts) for section, texts in undone.items()]
     reply = await speak(" ".join(lines) or turn.texts("actions/finish")["rules.undo"], chat_history=False)
     outcome = ", ".join(undone) or "undone.nothing"
