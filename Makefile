@@ -26,7 +26,7 @@ package: $(VENV)/.dev
 	for built in dist/*; do PYTHON=$(PYTHON) tests/installed.sh $$built || exit; done
 
 dev: $(VENV)/.dev
-	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=1 THOUGHTCYCLE_USER=$${THOUGHTCYCLE_USER:-local} \
+	umask 077; LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=1 THOUGHTCYCLE_USER=$${THOUGHTCYCLE_USER:-local} \
 		$(BIN)/langgraph dev --no-browser --n-jobs-per-worker 10 $(ARGS)
 
 bench: $(VENV)/.bench

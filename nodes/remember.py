@@ -34,10 +34,11 @@ async def remember(turn: Turn) -> StateUpdate:
             shown=turn.state["briefing"]["shown"] if turn.state.get("briefing") else (),
         )
     notice = await turn.outage_notice()
-    erased = await turn.memory.erasure.erased_since(turn.user, turn.at)
-    if erased is None:
+    gone = await turn.memory.erasure.hidden_since(turn.user, turn.at)
+    if gone is None:
         raise NotAllowed("user_forgotten")
-    mask = replace(erased, traces=(*before.traces, *erased.traces))
+    await turn.memory.erasure.redact_states(turn.user, turn.at)
+    mask = replace(gone, traces=(*before.traces, *gone.traces))
     update = redacted_state(turn.state, mask) if mask else {}
     beyond = turn.state["messages"][: -turn.services.limits.state_messages]
     trimmed = [RemoveMessage(id=message.id) for message in beyond if message.id]

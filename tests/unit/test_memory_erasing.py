@@ -119,6 +119,7 @@ async def test_what_is_erased_is_nowhere(memory: Memory) -> None:
     assert [one.text for one in await memory.list("ana")] == ["Mora em Natal"]
     for language in ("pt", "en"):
         assert "LangSmith" in receipt.text(language)  # type: ignore[arg-type]
+        assert ".langgraph_api" in receipt.text(language)  # type: ignore[arg-type]
 
 
 @pytest.mark.spec("BY-9")

@@ -55,7 +55,7 @@ def bound(memory: Memory, saver: object) -> None:
 
     ours = cast(Any, saver)
     ours.masks = lambda user: hidden_words(memory, user)
-    ours.late.erased, ours.late.scrub = memory.erasure.erased_since, memory.erasure.scrub
+    ours.late.erased, ours.late.scrub = memory.erasure.hidden_since, memory.erasure.scrub
     memory.erasure.erase_also(_RedactableCheckpoints(ours, memory))
 
 

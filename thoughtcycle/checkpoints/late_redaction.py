@@ -14,7 +14,7 @@ MOST = 1_000
 """Threads whose turns are known; the one not seen for longest goes."""
 
 Erased = Callable[[str, datetime], Awaitable[Mask | None]]
-"""User and time → what was erased since; None where the user was forgotten since."""
+"""User and time → what was hidden or erased since; None where the user was forgotten since."""
 
 
 class Saver(Protocol):
@@ -30,7 +30,7 @@ class Saver(Protocol):
 
 
 class LateRedaction:
-    """Redacts a state, after it was stored, if its turn began before something was erased.
+    """Redacts a state, after it was stored, if its turn began before something was hidden or erased.
 
     An erasure takes its words out of what is stored and waits for turns that are in the transcript, as long
     as their cycle is open; an incognito turn is not. Looking after storing leaves no gap: what is stored

@@ -28,6 +28,7 @@ from thoughtcycle.checkpoints.retention import (
     KEEP_TURNS,
     Key,
     Row,
+    are_states_kept,
     checked_keep_turns,
     expired,
     may_begin_turn,
@@ -271,6 +272,8 @@ class MongoSaver(MongoDBSaver):
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """`delete_for_runs` in the executor."""
+        if are_states_kept():
+            return
         await run_in_executor(None, self.delete_for_runs, run_ids)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:

@@ -6,7 +6,9 @@ ago. Not for graphs with a DeltaChannel, whose values reach back without a limit
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from langgraph.constants import START
@@ -30,6 +32,24 @@ class Row(NamedTuple):
 
 Key = tuple[str, str]
 """(namespace, id) of a checkpoint within its thread."""
+
+
+_keeping = ContextVar("keeping", default=False)
+
+
+@contextmanager
+def keeping_states() -> Iterator[None]:
+    """Has deletions of runs in this context leave the states that the runs made."""
+    token = _keeping.set(True)
+    try:
+        yield
+    finally:
+        _keeping.reset(token)
+
+
+def are_states_kept() -> bool:
+    """Whether this is within `keeping_states`."""
+    return _keeping.get()
 
 
 def checked_keep_turns(keep_turns: int) -> int:

@@ -26,6 +26,7 @@ from thoughtcycle.checkpoints.retention import (
     KEEP_TURNS,
     Key,
     Row,
+    are_states_kept,
     checked_keep_turns,
     expired,
     may_begin_turn,
@@ -226,6 +227,8 @@ class SqliteSaver(AsyncSqliteSaver):
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Deletes the checkpoints that these runs made, with their writes: a rollback."""
+        if are_states_kept():
+            return
         await self.setup()
         runs = [(str(run),) for run in run_ids]
         async with self._transaction() as conn:

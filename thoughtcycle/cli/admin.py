@@ -14,6 +14,7 @@ from thoughtcycle.cli.files import new_file
 from thoughtcycle.cli.options import TEXTS, Db, Flag, Json, Yes, one_line, print_json, ui_language
 from thoughtcycle.cli.proof import Also, Prove, new_receipt, print_erased, prover
 from thoughtcycle.errors import InputRefused
+from thoughtcycle.memory.model import out_of_reach
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -89,6 +90,7 @@ def forget_user(call: Call, prove: Prove = False, also: Also = None, yes: Yes = 
     for part in ("erased", "left"):
         counts = ", ".join(f"{name} {count}" for name, count in getattr(farewell, part).items() if count)
         lines.append(TEXTS.fill(f"forget.{part}", found=counts or TEXTS["forget.nothing"]))
+    lines.append(out_of_reach(ui_language()))
     print_erased(call, asdict(farewell), "\n".join(lines), proof, path)
     if farewell.left:
         raise typer.Exit(1)

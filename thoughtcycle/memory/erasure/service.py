@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from thoughtcycle.errors import MemoryUnknown, ThoughtcycleError
@@ -25,6 +26,7 @@ from thoughtcycle.memory.erasure.plan import (
 from thoughtcycle.memory.erasure.scope import Estate
 from thoughtcycle.memory.model import (
     STATUSES,
+    Conversation,
     Cycle,
     ItemSpace,
     MemoryRecord,
@@ -80,6 +82,28 @@ class Erasure:
         """
         owned(user)
         return await self.availability.read(lambda: self._masks.since(user, at), NOTHING, anyway=True)
+
+    async def hidden_since(self, user: str, at: datetime) -> Mask | None:
+        """As `erased_since`, with what was hidden since `at` and may still be brought back."""
+        erased = await self.erased_since(user, at)
+        if erased is None:
+            return None
+        hidden = (await self._mask_if_there(user)).since(at)
+        more = [one for one in hidden.traces if one.memory not in erased.memories]
+        return replace(erased, traces=(*erased.traces, *more)) if more else erased
+
+    async def redact_states(self, user: str, at: datetime) -> None:
+        """Takes what was hidden since `at`, and is not being erased anyway, out of all states of the user."""
+        hidden = (await self._mask_if_there(user)).since(at)
+        erasing = (await self.final_mask(user)).memories
+        if mask := hidden.only(hidden.memories - erasing):
+            chats = [chat.id for chat in await self._chats(user)]
+            for place in self._places:
+                await place(user, chats, mask)
+
+    async def _mask_if_there(self, user: str) -> Mask:
+        """Nothing during an outage that the memory survives."""
+        return await self.availability.read(lambda: self.mask(user), NOTHING, anyway=True)
 
     async def scrub(self) -> None:
         """Empties the database's log of what was erased or redacted."""
@@ -242,15 +266,19 @@ class Erasure:
 
     async def _retitle(self, user: str, mask: Mask) -> list[str]:
         """The user's chats, whose titles lose the words too."""
-        ids: list[str] = []
-        while chats := await self._storage.chats.conversations(
-            user, after=ids[-1] if ids else None, limit=_PAGE
+        chats = await self._chats(user)
+        for chat in chats:
+            if chat.title and mask.finds(chat.title):
+                await self._storage.chats.rename(user, chat.id, mask.text(chat.title))
+        return [chat.id for chat in chats]
+
+    async def _chats(self, user: str) -> list[Conversation]:
+        chats: list[Conversation] = []
+        while page := await self._storage.chats.conversations(
+            user, after=chats[-1].id if chats else None, limit=_PAGE
         ):
-            for chat in chats:
-                if chat.title and mask.finds(chat.title):
-                    await self._storage.chats.rename(user, chat.id, mask.text(chat.title))
-            ids += [chat.id for chat in chats]
-        return ids
+            chats += page
+        return chats
 
     async def _redact_cycles(self, user: str, mask: Mask, cycles: Iterable[Cycle]) -> list[str]:
         changed = await asyncio.to_thread(told_in, cycles, mask)

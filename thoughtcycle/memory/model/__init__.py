@@ -28,7 +28,7 @@ from thoughtcycle.memory.model.cycle import (
     Utterance,
     Variant,
 )
-from thoughtcycle.memory.model.erasure import Receipt, Tombstone
+from thoughtcycle.memory.model.erasure import Receipt, Tombstone, out_of_reach
 from thoughtcycle.memory.model.ids import named_id, new_id
 from thoughtcycle.memory.model.integrity_issue import DOCUMENT_ISSUES, REPAIRABLE, IntegrityIssue
 from thoughtcycle.memory.model.job import (
@@ -146,6 +146,7 @@ __all__ = [
     "named_id",
     "new_id",
     "new_job",
+    "out_of_reach",
     "owned",
     "owner_of",
     "pieces",

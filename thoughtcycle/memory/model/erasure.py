@@ -62,4 +62,9 @@ class Receipt(Frozen):
             lines.append(found.fill("left", places=", ".join(self.left)))
         elif not self.waiting:
             lines.append(found["nothing_left"])
-        return "\n".join((*lines, found["out_of_reach"]))
+        return "\n".join((*lines, out_of_reach(language)))
+
+
+def out_of_reach(language: Language) -> str:
+    """The copies that no erasure of ours reaches, for a person."""
+    return texts(language, "erasure")["out_of_reach"]

@@ -12,6 +12,7 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.memory_metrics import memory_metrics
 from thoughtcycle.evals.metrics import shown
 from thoughtcycle.evals.metrics_page import plot
+from thoughtcycle.memory.model import out_of_reach
 from thoughtcycle.memory.text.labels import label_of
 from thoughtcycle.prompts.loader import texts
 from thoughtcycle.web.api import jobs as jobs_api
@@ -146,7 +147,7 @@ async def forget(
         raise InputRefused("forget_unconfirmed", user=reader.user)
     farewell = await forget_all(Farewells(confirm=reader.user), reader.user, memory, server)
     found = {name: _named(reader, getattr(farewell, name)) for name in ("erased", "left")}
-    answer = reader.html("forgotten.html", found=found)
+    answer = reader.html("forgotten.html", found=found, reach=out_of_reach(reader.language))
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer
 
