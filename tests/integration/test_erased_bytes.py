@@ -39,29 +39,34 @@ async def talk(database_url: str) -> AsyncIterator[Talk]:
         yield Talk(memory, saver)
 
 
-ASKED = "De que cor é meu carro amarelo?"
-SAID = f"{ASKED} É um quinti\u00adfruz_novo? E o quin\u200btifruz?"
+HIDDEN_WORDS = {
+    "quintifruz": ("carro_quintifruz", "Tem um carro amarelo: quintifruz"),
+    "quadrifruz": ("carro_quadrifruz", "Tem um carro azul com teto preto"),
+    "trinifruz": ("carro:trini_fruz", "Tem um trini\u00adfruz, um carro verde"),
+    "binifruz": ("carro", "Tem um Bini-Fruz, um carro roxo"),
+    "unifruzal": ("carro-novo", "Tem um Unifruzal, um carro cinza"),
+}
+"""Word: the key and the content of a memory that has it."""
 
 
 @pytest.mark.spec("BY-9", "BY-14")
-@pytest.mark.parametrize(
-    ("key", "content", "said"),
-    [
-        ("carro_quintifruz", "Carro amarelo: quintifruz", SAID),
-        ("carro_quintifruz", "Tem um carro amarelo com teto preto", ASKED),
-        ("carro:quinti_fruz", "Tem um quinti\u00adfruz, um carro amarelo", SAID),
-        ("carro", "Tem um Quinti-Fruz, um carro amarelo", f"{SAID} Um quintifruz?"),
-        ("carro", "Tem um Quintifruz, um carro amarelo", f"{SAID} Um quinti-fruz?"),
-    ],
-)
 async def test_no_underscore_and_no_hyphen_hides_a_word(
-    talk: Talk, database_url: str, tmp_path: Path, key: str, content: str, said: str
+    talk: Talk, database_url: str, tmp_path: Path
 ) -> None:
-    (done,) = await talk.memory.save("ana", [MemoryDraft(content=content, key=key)])
-    for text in (ASKED, said):
-        assert done.record.id in str((await talk.say(text))["recalled"])
-    words = ["quintifruz", content]
-    assert any("checkpoint" in one for one in survivors(database_url, tmp_path, "ana", words))
-    receipt = await talk.memory.erase("ana", [done.record.id])
+    drafts = [MemoryDraft(content=content, key=key) for key, content in HIDDEN_WORDS.values()]
+    ids = [done.record.id for done in await talk.memory.save("ana", drafts)]
+    for asked in (
+        "amarelo, o quin\u200btifruz",
+        "azul",
+        "verde, um trini\u00adfruz_novo",
+        "roxo, o binifruz",
+    ):
+        await talk.say(f"De que cor é meu carro {asked}?")
+    recalled = str((await talk.say("De que cor é meu carro cinza, um uni-fruzal?"))["recalled"])
+    assert all(id in recalled for id in ids)
+    words = [*HIDDEN_WORDS, *(content for _, content in HIDDEN_WORDS.values())]
+    found = survivors(database_url, tmp_path, "ana", words)
+    assert all(any("checkpoint" in one and word in one for one in found) for word in HIDDEN_WORDS)
+    receipt = await talk.memory.erase("ana", ids)
     assert receipt.left == ()
     assert survivors(database_url, tmp_path, "ana", words) == []

@@ -45,6 +45,9 @@ class Bench:
             context=Context(user_id=user, language="pt"),
         )
 
+    async def learn(self, *texts: str) -> None:
+        await self.memory.save("ana", [MemoryDraft(content=text) for text in texts])
+
     async def ids(self, *words: str, user: str = "ana") -> list[str]:
         records = await self.memory.list(user, statuses=("active", "hidden"))
         return [one.id for one in records if any(word in one.text for word in words)]
@@ -87,6 +90,7 @@ async def test_an_erasure_is_proved_and_the_receipt_checked(bench: Bench) -> Non
         assert refused.value.code == code
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-14")
 async def test_what_an_erasure_leaves_fails_the_proof(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     await bench.say("Meu nome é Zoroastro e moro em Natal.")
@@ -102,10 +106,10 @@ async def test_what_an_erasure_leaves_fails_the_proof(bench: Bench, monkeypatch:
     assert named[0].place in proof.text("pt") and named[0].place in proof.text("en")
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-14")
 async def test_words_of_memories_that_stay_are_listed_and_no_failure(bench: Bench) -> None:
-    for name in ("Meu irmão", "Meu cachorro"):
-        await bench.memory.save("ana", [MemoryDraft(content=f"{name} se chama Zoroastro")])
+    await bench.learn("Meu irmão se chama Zoroastro", "Meu cachorro se chama Zoroastro")
     first, second = await bench.ids("Zoroastro")
     _, proof = await bench.prover().erase([first])
     assert proof.result == "gone" and proof.after.kept, shown(proof)
@@ -116,7 +120,7 @@ async def test_words_of_memories_that_stay_are_listed_and_no_failure(bench: Benc
 @ON_SQLITE
 @pytest.mark.spec("BY-14")
 async def test_copies_that_are_known_of_are_searched_too(bench: Bench, tmp_path: Path) -> None:
-    await bench.say("Meu nome é Zoroastro.")
+    await bench.learn("Nome: Zoroastro")
     export = tmp_path / "export.jsonl"
     export.write_text("".join([json.dumps(line) async for line in bench.memory.export("ana")]))
     _, proof = await bench.prover("ana", export).erase(await bench.ids("Zoroastro"))
@@ -126,9 +130,10 @@ async def test_copies_that_are_known_of_are_searched_too(bench: Bench, tmp_path:
     assert (await bench.prover("ana").check(proof, ["Zoroastro"])).result == "gone"
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-14")
 async def test_a_hidden_memory_is_proved_although_its_words_were_said_anew(bench: Bench) -> None:
-    await bench.say("Meu nome é Zoroastro.")
+    await bench.learn("Nome: Zoroastro")
     ids = await bench.ids("Zoroastro")
     await bench.memory.hide("ana", ids)
     await bench.say("O profeta Zoroastro nasceu onde?")
@@ -153,12 +158,12 @@ async def test_a_forgotten_user_is_proved(bench: Bench, tmp_path: Path) -> None:
 async def test_a_search_that_does_not_see_proves_nothing(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await bench.say("Meu nome é Zoroastro.")
+    await bench.learn("Nome: Zoroastro")
 
-    async def forget_the_file(*_: object, **__: object) -> None:
+    async def plant_nothing(*_: object, **__: object) -> None:
         return None
 
-    monkeypatch.setattr("thoughtcycle.proof.markers._observe", forget_the_file)
-    monkeypatch.setattr("thoughtcycle.proof.markers._summarise", forget_the_file)
+    monkeypatch.setattr("thoughtcycle.proof.markers._observe", plant_nothing)
+    monkeypatch.setattr("thoughtcycle.proof.markers._summarise", plant_nothing)
     _, proof = await bench.prover().erase(await bench.ids("Zoroastro"))
     assert proof.result == "blind", shown(proof)
