@@ -26,7 +26,7 @@ Code = Literal[
     "message_binary", "message_empty", "message_too_long", "model_without_server", "no_embeddings",
     "no_ending_action", "no_message", "not_an_action", "nothing_chosen", "nothing_to_answer",
     "nothing_to_undo", "port_taken", "preference_missing", "preference_unknown", "preference_value",
-    "proof_no_words", "proof_unreadable", "proof_word",
+    "proof_no_words", "proof_other_database", "proof_unreadable", "proof_word",
     "query_empty", "restore_over", "restore_replaced", "snapshots_gone", "store_operator",
     "text_not_unicode", "text_null", "too_large",
     "tracing_key_missing", "undo_merged", "undo_replaced", "unknown_action", "unknown_language",

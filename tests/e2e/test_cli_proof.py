@@ -30,6 +30,10 @@ def test_a_proof_is_printed_kept_and_checked(tmp_path: Path) -> None:
     checked = run("prove", str(receipt), stdin="zoroastro\nNome: Zoroastro\n", db=db, env=spool)
     assert checked.returncode == 0 and "em lugar nenhum" in checked.stdout
     assert "nº 2" in refused(run("prove", str(receipt), stdin="Zoroastro\nPedro\n", db=db))
+    assert str(db) in refused(run("prove", str(receipt), stdin="Zoroastro\n", env=spool))
+    assert "another.db" in refused(
+        run("prove", str(receipt), stdin="Zoroastro\n", db=tmp_path / "another.db")
+    )
     refused(run("prove", str(receipt), db=db))
     refused(run("prove", str(db), db=db))
     copy = tmp_path / "copy.jsonl"

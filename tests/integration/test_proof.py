@@ -13,7 +13,7 @@ from thoughtcycle.checkpoints.factory import open_checkpointer
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.graph import create_thought_cycle
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model import STATUSES, MemoryDraft
+from thoughtcycle.memory.model import STATUSES, CycleMessage, MemoryDraft
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.proof import receipt as receipts
@@ -151,6 +151,21 @@ async def test_a_forgotten_user_is_proved(bench: Bench, tmp_path: Path) -> None:
     assert await bench.memory.list("ana", statuses=STATUSES) == []
     assert len(await bench.ids("Zoroastro", user="bia")) == 1
     assert (await bench.prover().check(proof, ["Quixadá"])).result == "gone"
+
+
+@ON_SQLITE
+@pytest.mark.spec("BY-14")
+async def test_a_turn_under_way_holds_up_erasure_and_proof(bench: Bench) -> None:
+    await bench.learn("Nome: Zoroastro")
+    message = CycleMessage(id="m", role="user", text="Oi", at=bench.memory.core.clock())
+    cycle = await bench.memory.transcript.open_cycle("ana", "t", message, parent=None, channel="test")
+    erased, proof = await bench.prover().erase(await bench.ids("Zoroastro"))
+    assert (erased.waiting > 0, proof.result) == (True, "waiting"), shown(proof)
+    assert (await bench.prover().check(proof, ["Zoroastro"])).result == "found"
+    await bench.memory.transcript.cut_short("ana", "t")
+    assert (await bench.memory.erasure.finish_erasing("ana")) is not None
+    assert cycle.chat in {one.id for one in await bench.memory.chats("ana")}
+    assert (await bench.prover().check(proof, ["Zoroastro"])).result == "gone"
 
 
 @ON_SQLITE

@@ -11,6 +11,7 @@ import typer
 from thoughtcycle.cli.call import Call, CommandGroup
 from thoughtcycle.cli.files import check_writable, new_file
 from thoughtcycle.cli.options import TEXTS, Flag, ui_language
+from thoughtcycle.errors import InputRefused
 from thoughtcycle.prompts.loader import texts
 
 if TYPE_CHECKING:
@@ -70,9 +71,17 @@ def prove(
     call: Call,
     also: Also = None,
 ) -> None:
+    from thoughtcycle.memory.storage import parse_url
     from thoughtcycle.proof.receipt import read_receipt
 
     former = read_receipt(receipt)
+    database = parse_url(call.settings.url())
+    if call.db is None and database.place != former.database:
+        raise InputRefused("proof_other_database", database=repr(former.database))
+    if (
+        database.path is not None and not database.path.exists()
+    ):  # opening it would make one, in which nothing is
+        raise InputRefused("backup_missing", path=repr(str(database.path)))
     words = _asked(len(former.words.hashes))
 
     async def work(memory: "Memory", saver: "Saver", _: str) -> "ProofReceipt":

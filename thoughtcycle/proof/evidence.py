@@ -71,7 +71,8 @@ class Scene:
         """
         files = [*also, *sorted(spool.glob(f"{database_name(url)}-*"))]
         if (path := parse_url(url).path) is not None:
-            files += sorted(one for one in path.parent.glob(f"{path.name}*") if one.is_file())
+            beside = (one for one in path.parent.iterdir() if one.name.startswith(path.name))
+            files += sorted(one for one in beside if one.is_file())
         return cls(url, user, tuple(files) + ((DEV_SERVER,) if DEV_SERVER.is_dir() else ()))
 
     async def search(

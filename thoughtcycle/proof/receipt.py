@@ -61,7 +61,7 @@ class ProofReceipt(Frozen):
     act: Act
     user: str
     database: str
-    """Without user and password."""
+    """The whole path of the file, or the address without user and password."""
     result: Result
     says: tuple[str, ...] = ()
     """The receipt in the words of its user's language."""

@@ -108,7 +108,7 @@ class Prover:
         return ProofReceipt(
             act=act,
             user=self.scene.user,
-            database=parse_url(self.scene.url).shown,
+            database=parse_url(self.scene.url).place,
             at=self.memory.core.clock(),
             result="blind" if not seen else "waiting" if waits else _outcome(after),
             markers=markers,
