@@ -11,7 +11,7 @@ from thoughtcycle.language.facts import Fact
 from thoughtcycle.language.parse import parse
 from thoughtcycle.memory.model import Kind, MemoryDraft, Recalled, Source, as_text
 from thoughtcycle.memory.text.analyzer import terms
-from thoughtcycle.memory.text.secrets import secret_values, without_secrets, writes_mask_over
+from thoughtcycle.memory.text.secrets import holds_secret, secret_values, without_secrets, writes_mask_over
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.update_targets import ambiguous_moves, relative_meant, takes_the_place
@@ -185,7 +185,7 @@ def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
 def safe_bindings(bindings: Iterable[str], content: str) -> tuple[str, ...]:
     """`bindings`, each once, without those that hold a secret of `content`: it is found by its name."""
     secrets = secret_values(content)
-    return tuple(one for one in dict.fromkeys(bindings) if not any(value in one for value in secrets))
+    return tuple(one for one in dict.fromkeys(bindings) if not holds_secret(one, secrets))
 
 
 def said(content: str, message: str, language: Language) -> str:

@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.language.intents import asks_to_keep
-from thoughtcycle.memory.text.secrets import secret_values
+from thoughtcycle.memory.text.secrets import has_value, secret_values
 from thoughtcycle.mind.streaming import envelope
 from thoughtcycle.nodes.base.envelope import enveloped
 
@@ -79,10 +79,11 @@ def tells_in_passing(content: str, message: str, known: str = "") -> bool:
 
     Those of `known`, which it shall replace, are kept already.
     """
-    if any(value in content and value not in known for value in unasked_secrets(message)):
-        return True
-    foreign = (value for value in secret_values(content) if value not in message and value not in known)
-    return any(foreign) and not asks_to_keep(message)
+    unasked = (value for value in unasked_secrets(message) if value not in known)
+    foreign = [value for value in secret_values(content) if value not in message and value not in known]
+    return any(has_value(content, value) for value in unasked) or (
+        bool(foreign) and not asks_to_keep(message)
+    )
 
 
 def _is_text(character: str) -> bool:

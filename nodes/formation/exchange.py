@@ -8,7 +8,7 @@ from thoughtcycle.language.facts import critical_in
 from thoughtcycle.language.intents import disclosure
 from thoughtcycle.memory.model import CriticalDatum
 from thoughtcycle.memory.rules.relevance_filter import Verdict, filter_exchange, filter_message, filter_reply
-from thoughtcycle.memory.text.secrets import masked
+from thoughtcycle.memory.text.secrets import holds_secret, masked, secret_values
 from thoughtcycle.prompts.loader import Language
 
 
@@ -31,6 +31,10 @@ class Exchange:
     def plain(self) -> str:
         """The user's message without its secrets (BY-10)."""
         return masked(self.message)
+
+    def has_secret(self, text: str) -> bool:
+        """Whether a text has a secret, also one that only the user's message shows to be one."""
+        return holds_secret(text, secret_values(self.message))
 
     @cached_property
     def critical(self) -> tuple[CriticalDatum, ...]:

@@ -3,6 +3,7 @@
 from thoughtcycle.memory.maintenance import cycles_of
 from thoughtcycle.memory.rules.layer_rules import preferences_in
 from thoughtcycle.memory.rules.profile import recurring_mood, with_mood, with_observation
+from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.nodes.formation.run import FormationRun
 from thoughtcycle.nodes.formation.state import FormationUpdate
 
@@ -14,7 +15,7 @@ async def update_profile(forming: FormationRun) -> FormationUpdate:
     """
     cycle, mood = await forming.cycle(), forming.judgement.mood
     known = profile = await forming.memory.profile(forming.user)
-    for preference in preferences_in(cycle.message.text):
+    for preference in preferences_in(masked(cycle.message.text)):
         profile = with_observation(profile, preference, cycle.id, cycle.message.at)
     if mood is not None:
         profile = with_mood(profile, mood, cycle.id, cycle.message.at)

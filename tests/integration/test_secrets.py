@@ -1,16 +1,22 @@
 """Secrets in a conversation: told in passing they are neither kept nor said back, kept on request they are masked."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 
 import pytest
+from typer.testing import CliRunner
 
-from support.command import run
 from support.dialogue import HEAVY, REASON, TALK
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
+from thoughtcycle.cli.main import app
+from thoughtcycle.integrations.tool_service import ToolRefused, ToolRequest, ToolService
+from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryDraft
 from thoughtcycle.memory.text.secrets import MARK
+from thoughtcycle.nodes.base.limits import Limits
+from thoughtcycle.web.api import memories as api
 
 pytestmark = pytest.mark.spec("BY-10")
 
@@ -109,16 +115,60 @@ async def test_a_model_saves_and_changes_secrets_only_where_the_user_asks_for_it
 
 
 def test_the_command_shows_no_secret_that_is_not_asked_for(database_url: str) -> None:
-    def shown(*args: str) -> str:
-        done = run("memories", *args, "--user", "ana", db=database_url)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    async def kept() -> str:
+        async with Memory.open(database_url, embeddings=None) as memory:
+            (saved,) = await memory.save("ana", [MemoryDraft(content="Senha do banco: 9988")])
+            await memory.update("ana", saved.record.id, content="A senha do banco é 7766")
+            return saved.record.id
 
-    run("chat", "--user", "ana", stdin="Guarde: senha do banco é 9988\n", db=database_url)
-    id = json.loads(shown("list", "--json"))["id"]
-    run("memories", "edit", id, "A senha do banco é 7766", "--user", "ana", db=database_url)
-    for args in (("list",), ("show", id), ("history", id), ("why", id), ("search", "banco"), ("pin", id)):
-        for told in (shown(*args), shown(*args, "--json")):
-            assert "9988" not in told and "7766" not in told, args
+    def shown(*args: str) -> str:
+        done = CliRunner().invoke(app, ["memories", *args, "--user", "ana", "--db", database_url])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    id = asyncio.run(kept())
+    for args in (
+        ("list",),
+        ("show", id, "--json"),
+        ("history", id),
+        ("why", id, "--json"),
+        ("search", "banco"),
+    ):
+        output = shown(*args)
+        assert "9988" not in output and "7766" not in output, args
     assert "7766" in shown("search", "senha do banco") and "7766" in shown("show", id, "--reveal")
-    assert "7766" not in shown("undo", "--json")
+
+
+async def test_a_tool_saves_no_secret_that_the_user_does_not_ask_to_keep(tmp_path: object) -> None:
+    async with lab(tmp_path) as cycle:  # type: ignore[arg-type]
+        service, told = ToolService("pt", Limits()), "A senha do wifi é girassol77"
+        for message, kept in ((told, False), (f"Guarde: {told}", True)):
+            request = ToolRequest("ana", message=message)
+            if not kept:
+                with pytest.raises(ToolRefused):
+                    await service.save(cycle.memory, request, content=told, topics=[])
+                continue
+            await service.save(cycle.memory, request, content=told, topics=["wifi", "girassol77"])
+        (record,) = await cycle.memory.list("ana")
+        assert (record.text, record.bindings) == (told, ("wifi",))
+        for query, message, revealed in (
+            ("wifi", "e o wifi?", False),
+            ("wifi", "qual a senha do wifi?", True),
+        ):
+            answer = await service.search(cycle.memory, ToolRequest("ana", message=message), query=query)
+            assert ("girassol77" in answer.text) is revealed
+
+
+async def test_the_api_masks_what_nobody_asked_for(tmp_path: object) -> None:
+    async with lab(tmp_path) as cycle:  # type: ignore[arg-type]
+        (saved,) = await cycle.memory.save("ana", [MemoryDraft(content="A senha do wifi é girassol77")])
+        id, user, memory = saved.record.id, "ana", cycle.memory
+        for told in (
+            await api.show(id, user, memory),
+            await api.history(id, user, memory),
+            await api.why(id, user, memory),
+            await api.search(user, memory, "wifi"),
+        ):
+            assert "girassol77" not in str(told)
+        assert "girassol77" in str(await api.show(id, user, memory, reveal=True))
+        assert "girassol77" in str(await api.search(user, memory, "senha do wifi"))

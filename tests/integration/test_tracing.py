@@ -104,6 +104,7 @@ def test_what_is_concealed() -> None:
         "user_id": "",
         "key": "note:contrato senha girassol77",
         "other": "hunter2!x!",
+        "phone": "CPF 529.982.247-25, telefone (11) 91234-5678, SSN 412-68-9037",
         "card": 4111111111111111,
         "usage": {"input_tokens": 12345678, "4111 1111 1111 1111": True},
     }
@@ -115,6 +116,7 @@ def test_what_is_concealed() -> None:
         "user_id": "",
         "key": f"note:contrato senha {MARK}",
         "other": f"{MARK}!",
+        "phone": f"CPF {MARK}, telefone {MARK}, SSN {MARK}",
         "card": MARK,
         "usage": {"input_tokens": 12345678, MARK: True},
     }

@@ -96,7 +96,7 @@ def _counts(one: "KeptChat") -> dict[str, Any]:
 @conversations.command(help=TEXTS["help.conversations_show"])
 def show(chat: Name, call: Call) -> None:
     from thoughtcycle.memory.rules.rendering import render_object, render_text
-    from thoughtcycle.memory.text.secrets import masked
+    from thoughtcycle.memory.text.secrets import masked, masked_object
 
     budget = call.settings.limits.word_budget
 
@@ -105,4 +105,5 @@ def show(chat: Name, call: Call) -> None:
 
     kept = call.with_memory(work)
     text = render_text(kept.memory, kept.recent, budget, ui_language())
-    call.print(render_object(kept.memory, kept.recent, budget), printable(masked(text)))
+    shown = masked_object(render_object(kept.memory, kept.recent, budget))
+    call.print(shown, printable(masked(text)))

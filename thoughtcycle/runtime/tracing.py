@@ -122,7 +122,7 @@ def _texts(name: str, value: Any) -> Iterator[str]:
 
 def _conceal_mapping(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        _SEEN.masked(masked(name)): _conceal(name, value)
+        _SEEN.masked(masked(name, personal=True)): _conceal(name, value)
         for name, value in data.items()
         if not name.startswith("langgraph_auth_user")  # LangGraph's server describes the caller there
     }
@@ -145,5 +145,5 @@ def _conceal_text(name: str, value: str) -> str:
     if len(value) > _LONG and (value.startswith("data:") or (name in _ENCODED and " " not in value)):
         return MARK
     head = f"{name}: "
-    text = masked(head + value)
-    return _SEEN.masked(text[len(head) :] if text.startswith(head) else masked(value))
+    text = masked(head + value, personal=True)
+    return _SEEN.masked(text[len(head) :] if text.startswith(head) else masked(value, personal=True))

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from thoughtcycle.language.parse import fold_word
 from thoughtcycle.memory.model import ExchangeType, FoundFact, Kind, Mood, Recalled
-from thoughtcycle.memory.text.secrets import holds_secret, writes_mask_over
+from thoughtcycle.memory.text.secrets import writes_mask_over
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.judge.rule_judge import about_assistant, barred, is_landmark, neutral_mood
 
@@ -106,7 +106,7 @@ def _fact(item: Any, exchange: Exchange, said: str, known: Sequence[Recalled]) -
         content=content,
         kind=kind,
         weight=_share(given.get("w"), FEELING if kind == "emo" else 1.0),
-        bindings=_bindings(given.get("bindings")),
+        bindings=_bindings(given.get("bindings"), exchange),
         words=words,
         landmark=given.get("landmark") is True or is_landmark(words),
         same_as=None if replaces else _known(given.get("same_as"), known),
@@ -126,7 +126,9 @@ def _refusal(content: str, words: str | None, exchange: Exchange) -> str | None:
         return "its words are not the user's"
     if writes_mask_over(content, exchange.message):
         return "it holds a mask"
-    return "it holds a secret or an order" if holds_secret(content) or barred(words, exchange) else None
+    return (
+        "it holds a secret or an order" if exchange.has_secret(content) or barred(words, exchange) else None
+    )
 
 
 def _quoted(quote: Any, content: str, exchange: Exchange, said: str) -> str | None:
@@ -149,9 +151,9 @@ def _share(value: Any, otherwise: float) -> float:
     return otherwise if number is None else min(1.0, max(0.0, number))
 
 
-def _bindings(value: Any) -> tuple[str, ...]:
+def _bindings(value: Any, exchange: Exchange) -> tuple[str, ...]:
     texts = [_line(each) for each in value if isinstance(each, str)] if isinstance(value, list) else []
-    usable = [text for text in texts if 0 < len(text) <= LONGEST_BINDING and not holds_secret(text)]
+    usable = [text for text in texts if 0 < len(text) <= LONGEST_BINDING and not exchange.has_secret(text)]
     return tuple(dict.fromkeys(usable))[:BINDINGS]
 
 

@@ -48,7 +48,7 @@ def judged_by_rules(exchange: Exchange) -> Judgement:
         facts=facts,
         preserved=said_preserved(exchange).merged(answered_preserved(exchange)),
         critical=exchange.critical,
-        mood=felt_in(understand(exchange.message, language=exchange.language, now=exchange.at).facts),
+        mood=felt_in(understand(exchange.plain, language=exchange.language, now=exchange.at).facts),
     )
 
 
@@ -81,7 +81,7 @@ def dropped(exchange: Exchange) -> Judgement:
 
 def summary_by_rules(exchange: Exchange) -> str:
     """One extractive sentence of at most 50 words, without secrets."""
-    said, answered = masked(exchange.message), masked(exchange.reply)
+    said, answered = exchange.plain, masked(exchange.reply)
     return summarize(without_code(said), without_code(answered)) or first_parts(said, SUMMARY_WORDS)
 
 
@@ -109,12 +109,12 @@ def own_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
     ]
     if not any(fact.landmark for fact in facts) and (event := _event(exchange)):
         facts.append(event)
-    return tuple(fact for fact in facts if not holds_secret(f"{fact.content}\n{fact.words}"))
+    return tuple(fact for fact in facts if not exchange.has_secret(f"{fact.content}\n{fact.words}"))
 
 
 def barred(words: str, exchange: Exchange) -> bool:
     """Whether `words` are in a line that orders the assistant to do something, or hold a secret."""
-    return holds_secret(words) or any(
+    return exchange.has_secret(words) or any(
         _matches("orders", line) for line in exchange.message.split("\n") if words in line
     )
 
@@ -166,14 +166,14 @@ def agreed(exchange: Exchange) -> Iterator[FoundFact]:
 
 def code_facts(exchange: Exchange) -> tuple[FoundFact, ...]:
     """The code of both texts, verbatim, with who gave it."""
-    context = first_parts(best_sentence(without_code(exchange.message)), 12)
-    bindings = (context,) if context and not holds_secret(context) else ()
+    context = first_parts(best_sentence(without_code(exchange.plain)), 12)
+    bindings = (context,) if context else ()
     texts: tuple[tuple[Role, str], ...] = (("assistant", exchange.reply), ("user", exchange.message))
     facts = {
         piece: FoundFact(content=piece, type="code", bindings=bindings, words=piece, speaker=speaker)
         for speaker, text in texts
         for piece in code_in(text)
-        if len(piece) <= LONGEST_CODE and not holds_secret(piece)
+        if len(piece) <= LONGEST_CODE and not exchange.has_secret(piece)
     }
     return tuple(facts.values())[:PIECES]
 

@@ -23,6 +23,7 @@ from thoughtcycle.memory.redaction import Mask, Verbatim, verbatim
 from thoughtcycle.memory.rules.window import WINDOW_CYCLES
 from thoughtcycle.memory.rules.word_budget import with_word_counts
 from thoughtcycle.memory.storage import DocumentName, Write
+from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.versioning.branches import live_path
 
@@ -90,7 +91,7 @@ class Chats:
         return [
             Chat(
                 id=chat.id,
-                title=titled(chat, mask).title,
+                title=masked(titled(chat, mask).title or "") or None,
                 created=chat.created,
                 used=chat.updated,
                 cycles=len(live_path(links, chat.tip)),

@@ -32,6 +32,11 @@ _CARD = re.compile(r"(?<![\w+.,/:-])[2-6]\d{2,18}(?:(?:[.-]|[ ]{1,2})\d{3,7}){0,
 _ISSUED = re.compile(
     r"(?:3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|4\d{12}|(?:[456]\d|2[2-7])\d{14}|(?:4|5[06-8]|6)\d{17,18})$"
 )
+_PERSONAL = re.compile(
+    r"(?<![\w.,-])(?:\d{3}\.\d{3}\.\d{3}-\d{2}|\d{11}|\d{2}\.\d{3}\.\d{3}/\d{4}-\d{2}|\d{1,2}\.\d{3}\.\d{3}-[\dxX]"
+    r"|\d{3}-\d{2}-\d{4}|(?:\+\d{1,3}[ .-]?)?(?:\(\d{2,3}\)|\d{2,3})[ .-]?\d{3,5}[ .-]\d{4}|\+\d{8,15})"
+    r"(?![\w-])"
+)
 _ADDRESS = re.compile(
     r"://[^\s:/@]{0,100}:(?P<password>[^\s/]{1,200})@|hooks\.slack\.com/\w{1,20}/(?P<slack>[\w/-]{10,200})"
     r"|/webhooks/\d{1,30}/(?P<hook>[\w-]{20,200})|/bot(?P<bot>\d{6,12}:[\w-]{20,60})"
@@ -128,6 +133,11 @@ def recovery_words(folded: str, words: frozenset[str]) -> Iterator[Span]:
             run.append(match.span())
     if len(run) >= RECOVERY_WORDS:
         yield run[0][0], run[-1][1]
+
+
+def personal_numbers(text: str) -> Iterator[Span]:
+    """Numbers of documents and telephones: CPF, CNPJ, RG, SSN; no secrets, but nothing for strangers."""
+    yield from (match.span() for match in _PERSONAL.finditer(text))
 
 
 def credentials(text: str) -> Iterator[Span]:

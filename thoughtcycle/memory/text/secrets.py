@@ -1,16 +1,24 @@
 """Recognises and masks secrets: passwords, PINs, one-time codes, cards, keys, tokens (BY-10, pure).
 
 The one place that decides it, for saving, showing, logging, tracing and summaries. A CPF or a phone number is
-no secret: it identifies, opens nothing, and people ask to keep it.
+no secret: it identifies, opens nothing, and people ask to keep it; it is masked in traces only.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import Any
 
 from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.text.analyzer import fold, terms
-from thoughtcycle.memory.text.secret_shapes import cards, credentials, keys, private_keys, recovery_words
+from thoughtcycle.memory.text.secret_shapes import (
+    cards,
+    credentials,
+    keys,
+    personal_numbers,
+    private_keys,
+    recovery_words,
+)
 from thoughtcycle.memory.text.secret_speech import told_secrets
 from thoughtcycle.memory.text.spans import HIDDEN, Span
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
@@ -21,10 +29,13 @@ MARK = "••••"
 _STARS = re.compile(r"[*•]{3,}")
 
 
-def secrets_in(text: str) -> list[Span]:
-    """The secrets of a text, in order, none overlapping; linear in its length."""
+def secrets_in(text: str, *, personal: bool = False) -> list[Span]:
+    """The secrets of a text, in order, none overlapping; linear in its length.
+
+    With `personal` also numbers of documents and telephones.
+    """
     found: list[Span] = []
-    for start, end in sorted(_candidates(text)):
+    for start, end in sorted([*_candidates(text), *(personal_numbers(text) if personal else ())]):
         if found and start < found[-1][1]:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
@@ -32,10 +43,10 @@ def secrets_in(text: str) -> list[Span]:
     return found
 
 
-def masked(text: str) -> str:
-    """`text` with MARK in place of every secret; idempotent."""
+def masked(text: str, *, personal: bool = False) -> str:
+    """`text` with MARK in place of every secret; idempotent. `personal`: see `secrets_in`; for traces."""
     parts, at = [], 0
-    for start, end in secrets_in(text):
+    for start, end in secrets_in(text, personal=personal):
         parts += [text[at:start], MARK]
         at = end
     return "".join([*parts, text[at:]])
@@ -51,7 +62,7 @@ def without_secrets(record: MemoryRecord) -> MemoryRecord:
     if key is not None:  # rules make keys of what is said
         for value in values:
             key = key.replace(fold(value), MARK)
-    bindings = tuple(one for one in record.bindings if not any(value in one for value in values))
+    bindings = tuple(one for one in record.bindings if not holds_secret(one, values))
     source = record.source.model_copy(update={"words": masked(words)})
     content = record.content if text == record.text else text
     return record.model_copy(update={"content": content, "key": key, "bindings": bindings, "source": source})
@@ -67,6 +78,15 @@ def answering(record: MemoryRecord, query: str) -> MemoryRecord:
     topics = words - names - vague
     asked = words & names and (not topics or topics & forms(record.text)) and not holds_secret(query)
     return record if asked else without_secrets(record)
+
+
+def masked_object(value: Any) -> Any:
+    """A JSON value with the secrets in its texts masked."""
+    if isinstance(value, dict):
+        return {name: masked_object(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [masked_object(inner) for inner in value]
+    return masked(value) if isinstance(value, str) else value
 
 
 def forms(text: str) -> frozenset[str]:
@@ -89,9 +109,14 @@ def secret_values(text: str) -> list[str]:
     return [text[start:end] for start, end in secrets_in(text)]
 
 
-def holds_secret(text: str) -> bool:
-    """Whether there is any secret in `text`."""
-    return bool(secrets_in(text))
+def holds_secret(text: str, values: Iterable[str] = ()) -> bool:
+    """Whether there is any secret in `text`, or one of `values`, known secrets, as words of its own."""
+    return bool(secrets_in(text)) or any(has_value(text, value) for value in values)
+
+
+def has_value(text: str, value: str) -> bool:
+    """Whether `text` has the value of a secret, as words of its own."""
+    return value in text and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
 
 
 def _candidates(text: str) -> Iterator[Span]:

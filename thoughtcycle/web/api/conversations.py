@@ -10,6 +10,7 @@ from thoughtcycle.errors import ChatUnknown
 from thoughtcycle.memory.chats import Removed
 from thoughtcycle.memory.rules.rendering import render_object
 from thoughtcycle.memory.rules.word_budget import usage_percent
+from thoughtcycle.memory.text.secrets import masked, masked_object
 from thoughtcycle.runtime.forgetting import delete_chat
 from thoughtcycle.web.api.routing import api
 from thoughtcycle.web.server.dependencies import CurrentUser, MemoryDep, OwnChatId, ServerDep
@@ -66,19 +67,20 @@ async def list_conversations(
 
 @router.get("/{chat}")
 async def show(chat: OwnChatId, user: CurrentUser, memory: MemoryDep, server: ServerDep) -> dict[str, Any]:
-    """The memory of a chat as an agent gets it (CM-10)."""
+    """The memory of a chat as an agent gets it (CM-10), without secrets."""
     kept = await memory.kept_chat(user, chat)
-    return render_object(kept.memory, kept.recent, server.settings.limits.word_budget)
+    shown = render_object(kept.memory, kept.recent, server.settings.limits.word_budget)
+    return {name: masked_object(value) for name, value in shown.items()}
 
 
 @router.get("/{chat}/messages")
 async def messages(
     chat: OwnChatId, user: CurrentUser, memory: MemoryDep, limit: Annotated[int, Query(ge=1, le=200)] = 20
 ) -> list[Said]:
-    """The messages of the last `limit` exchanges on the chat's live branch, oldest first."""
+    """The messages of the last `limit` exchanges on the chat's live branch, oldest first, without secrets."""
     await _check_exists(memory, user, chat)
     return [
-        Said(id=message.id, role=message.role, text=message.text, at=message.at, cycle=cycle.id)
+        Said(id=message.id, role=message.role, text=masked(message.text), at=message.at, cycle=cycle.id)
         for cycle in await memory.conversation(user, chat, limit=limit)
         for message in (cycle.message, *(cycle.variants[-1].messages if cycle.variants else ()))
     ]
