@@ -18,7 +18,7 @@ from thoughtcycle.language.intents import (
 )
 from thoughtcycle.memory.model import Step
 from thoughtcycle.memory.search import as_found
-from thoughtcycle.memory.text.secrets import without_secrets
+from thoughtcycle.memory.text.secrets import answering, without_secrets
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.attachments import attach, uploads_in
 from thoughtcycle.nodes.base.cycle import answered, open_cycle
@@ -126,7 +126,7 @@ async def _look_up(turn: Turn, command: Command) -> StateUpdate:
     turn.status(words["status.searching"])
     if query:
         hits = await turn.find(query, turn.services.limits.search_hits)
-        records = [as_found(hit, query) for hit in hits]
+        records = [answering(as_found(hit, query), query) for hit in hits]
     else:
         newest = await turn.memory.list(turn.user, limit=turn.services.limits.recalled // 2)
         records = [without_secrets(record) for record in newest]

@@ -78,8 +78,9 @@ class Finish(Action[None]):
 
     async def run(self, turn: Turn) -> StateUpdate:
         """See Action.run; one line says that a secret told in passing is not kept."""
-        update = await super().run(turn)
-        if not unasked_secrets(turn.message) or turn.context.incognito or asks_not_to_keep(turn.message):
+        update, told = await super().run(turn), unasked_secrets(turn.message)
+        refused = asks_not_to_keep(turn.message) or meaning_of(turn.view()).forget
+        if not told or turn.context.incognito or refused:
             return update
         line = await speak(turn.texts("cycle")["secret_unkept"], chat_history=False)
         return {**update, "messages": [*update.get("messages", ()), line]}

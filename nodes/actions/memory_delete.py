@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.language.intents import is_final
 from thoughtcycle.memory.model import MemoryRecord
+from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome, Status
 from thoughtcycle.nodes.actions.deletion_targets import (
@@ -67,7 +68,7 @@ def tell_by_rules(view: View) -> str:
 
 def done_line(language: Language, about: Sequence[str], count: int, *, final: bool) -> str:
     """One line about memories that were deleted: their topics, or else how many they are."""
-    action, topic = MemoryDelete(), ", ".join(about)
+    action, topic = MemoryDelete(), masked(", ".join(about))
     if final:
         return action.say(language, "rules.final" if topic else "rules.final_all", topic=topic)
     if topic:

@@ -12,6 +12,7 @@ from thoughtcycle.language.intents import understand
 from thoughtcycle.language.parse import message_contexts
 from thoughtcycle.memory.model import MemoryHit, MemoryRecord
 from thoughtcycle.memory.search import as_found
+from thoughtcycle.memory.text.secrets import answering
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.deletion_targets import ambiguous_deletions, deletions
@@ -97,9 +98,9 @@ class MemorySearch(Action[list[str]]):
         hits = [hit for context in contexts for hit in await _look_up(context, vectors.get(context), turn)]
         hits += await _of_topic([hit.record for hit in hits], turn)
         best = {hit.record.id: hit for hit in reversed(hits)}  # of several the first
-        found = {
-            hit.record.id: as_found(best[hit.record.id], " ".join(contexts), turn.message) for hit in hits
-        }
+        query, asks = " ".join(contexts), not meaning_of(turn.view()).forget
+        read = {hit.record.id: as_found(best[hit.record.id], query) for hit in hits}
+        found = {id: answering(record, turn.message, asks=asks) for id, record in read.items()}
         if not found:
             turn.require_memory(whole=True)  # it may be among what waits
         for record in found.values():

@@ -87,6 +87,15 @@ async def test_a_secret_kept_on_request_is_shown_only_to_who_asks_for_it(
 
 
 @pytest.mark.parametrize(
+    "forget", ["forget the garage code", "forget the garage code 4711#", "Delete the garage code for good"]
+)
+async def test_a_kept_secret_is_forgotten_without_being_said(cycle: Lab, forget: str) -> None:
+    await cycle.answer("Please remember: the garage code is 4711#")
+    assert "4711" not in await cycle.answer(forget)
+    assert await cycle.memory.list("ana") == []
+
+
+@pytest.mark.parametrize(
     ("said", "kept"),
     [
         ("A senha do wifi é girassol77, guarda isso", True),

@@ -10,6 +10,7 @@ from thoughtcycle.errors import ThoughtcycleError, for_strangers
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryDraft, Source
 from thoughtcycle.memory.search import as_found
+from thoughtcycle.memory.text.secrets import answering
 from thoughtcycle.nodes.actions.memory_save import Binding, safe_bindings, said, usable
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.base.message import tells_in_passing
@@ -83,7 +84,7 @@ class ToolService:
         hits = await search_or_words(memory, request.user, query, self._limits.search_hits, counted=counted)
         if not hits:
             memory.availability.require(whole=True)  # a match may still wait in the spool
-        records = [as_found(hit, query, request.message) for hit in hits]
+        records = [answering(as_found(hit, query), request.message or query) for hit in hits]
         if not records:
             return ToolAnswer(self.texts["search.nothing"])
         lines = []

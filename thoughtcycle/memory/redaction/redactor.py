@@ -130,7 +130,8 @@ def listed_undo(result: UndoResult) -> UndoResult:
     record, undone = result.record, result.undone
     if record is None or undone is None:
         return result
-    return result.model_copy(update={"record": listed(record), "undone": listed_history(record, [undone])[0]})
+    back = {"record": listed(record), "others": tuple(map(listed, result.others))}
+    return result.model_copy(update={**back, "undone": listed_history(record, [undone])[0]})
 
 
 def _is_deleted(record: MemoryRecord) -> bool:

@@ -22,7 +22,6 @@ from thoughtcycle.memory.index import (
 )
 from thoughtcycle.memory.model import Kind, Layer, MemoryHit, MemoryRecord, MessageHit, Status, file_of
 from thoughtcycle.memory.text.analyzer import Term, terms
-from thoughtcycle.memory.text.secrets import answering
 from thoughtcycle.memory.versioning.record_writes import search_keys
 
 LONGEST_QUERY = 10_000
@@ -231,12 +230,8 @@ def _matched(record: MemoryRecord, wanted: Sequence[Term], nearest: int | None) 
     return keys[nearest] if nearest is not None and len(keys) == len(record.vector_ids) else record.text
 
 
-def as_found(hit: MemoryHit, query: str, asked: str = "") -> MemoryRecord:
-    """A memory as it answers `query`: of a file the piece of its text that shares most words with it.
-
-    Its secrets are masked unless the query, or the user's own question `asked`, asks for them.
-    """
+def as_found(hit: MemoryHit, query: str) -> MemoryRecord:
+    """A memory as it answers `query`: of a file the piece of its text that shares most words with it."""
     file = file_of(hit.record.content) is not None
     piece = best_key(terms(query), hit.record.bindings) if file else None
-    found = hit if piece is None else hit.model_copy(update={"matched": piece})
-    return answering(found.shown, asked or query)
+    return (hit if piece is None else hit.model_copy(update={"matched": piece})).shown

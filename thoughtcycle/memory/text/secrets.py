@@ -68,16 +68,19 @@ def without_secrets(record: MemoryRecord) -> MemoryRecord:
     return record.model_copy(update={"content": content, "key": key, "bindings": bindings, "source": source})
 
 
-def answering(record: MemoryRecord, query: str) -> MemoryRecord:
-    """A memory as an answer: with its secrets where `query` asks for them by name, else without.
+def answering(record: MemoryRecord, query: str, *, asks: bool = True) -> MemoryRecord:
+    """A memory as an answer: with its secrets where `query` asks for them by name or has them, else without.
 
-    A query that tells a secret itself asks for none.
+    A query that tells a secret asks for no other; nor does one that is known to ask for nothing (`asks`).
     """
+    values = secret_values(record.text)
+    if any(has_value(query, value) for value in values):
+        return record
     names, vague = _asking()
     words = forms(query)
     topics = words - names - vague
-    asked = words & names and (not topics or topics & forms(record.text)) and not holds_secret(query)
-    return record if asked else without_secrets(record)
+    named = words & names and (not topics or topics & forms(record.text))
+    return record if asks and named and not holds_secret(query) else without_secrets(record)
 
 
 def masked_object(value: Any) -> Any:
