@@ -27,10 +27,10 @@ def ambiguous_deletions(view: View) -> list[Recalled]:
     return _unique(memory for target in meaning_of(view).targets for memory in _doubt(target, view))
 
 
-def whole_topics(view: View) -> list[str]:
-    """Ids of the found memories of the topics that the message wants forgotten as a whole."""
-    whole = [memories for target, memories in _sure(view) if target.keys and not (target.words or target.one)]
-    return [memory["id"] for memories in whole for memory in memories if memory["key"] is not None]
+def of_whole_topics(records: Iterable[MemoryRecord], targets: Iterable[Target]) -> list[str]:
+    """Ids of the memories of those topics that are to be forgotten as a whole."""
+    whole = [target.keys for target in targets if not (target.words or target.aspect or target.one)]
+    return [record.id for record in records if any(says_of(record.key, keys) for keys in whole)]
 
 
 def forgotten_topics(view: View, hidden: Sequence[MemoryRecord], language: Language) -> list[str]:

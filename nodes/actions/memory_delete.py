@@ -15,8 +15,8 @@ from thoughtcycle.nodes.actions.base import Action, Outcome, Status
 from thoughtcycle.nodes.actions.deletion_targets import (
     deletions,
     forgotten_topics,
+    of_whole_topics,
     topics_of,
-    whole_topics,
 )
 from thoughtcycle.nodes.actions.view_queries import EVERYTHING, LAST, has_run, meaning_of
 from thoughtcycle.nodes.base.turn import Turn
@@ -108,9 +108,11 @@ class MemoryDelete(Action[Chosen]):
         targets = meaning_of(view).targets
         everything = any(target.context == EVERYTHING for target in targets)
         allowed = {memory["id"] for memory in turn.state.get("recalled", ())}
-        ids = [id for id in dict.fromkeys([*wanted, *whole_topics(view)]) if id in allowed]
-        if everything:
-            ids = [record.id for record in await turn.memory.list(turn.user)]
+        ids = [id for id in wanted if id in allowed]
+        if targets:
+            known = await turn.memory.list(turn.user)
+            ids += [record.id for record in known] if everything else of_whole_topics(known, targets)
+        ids = list(dict.fromkeys(ids))
         if not ids:
             turn.require_memory()
             status: Status = "refused" if wanted else "nothing"

@@ -288,3 +288,35 @@ async def test_what_was_learned_in_the_background_is_the_last_thing_told_too(
         await talk.memory.save("ana", [draft])
         await talk.say(forget)
         assert await talk.memory.list("ana") == []
+
+
+@pytest.mark.spec("TC-11", "BY-9")
+@pytest.mark.parametrize(
+    ("facts", "forget", "language"),
+    [
+        (
+            {"Alérgico a amendoim": "allergy:amendoim", "Toma losartana": "health:losartana"},
+            "apague o que você sabe sobre minha saúde",
+            "pt",
+        ),
+        (
+            {"Allergic to nuts": "allergy:nut", "Has asthma": "health:asthma"},
+            "delete my health information",
+            "en",
+        ),
+        ({"Telefone do seu Jorge: 3222-1144": None}, "apaga o telefone do seu jorge", "pt"),
+        ({"Weight: 92 kg": None}, "delete my weight for good", "en"),
+        ({"Adora comer X": None}, "Esqueça que adoro comer X", "pt"),
+    ],
+)
+async def test_what_was_asked_for_a_model_deletes_at_once_and_a_topic_whole(
+    fake_openai: FakeOpenAI, tmp_path: Path, facts: dict[str, str | None], forget: str, language: str
+) -> None:
+    async with lab(tmp_path, fake_openai) as talk:
+        drafts = [MemoryDraft(content=text, key=key) for text, key in facts.items()]
+        first, *_ = await talk.memory.save("ana", [*drafts, MemoryDraft(content="Mora em Natal", key="home")])
+        fake_openai.say("MemorySearch", "MemoryDelete", "Finish", model=HEAVY)
+        fake_openai.say('["*"]', json.dumps([first.record.id]), model=REASON)
+        fake_openai.say("Vi.", "Apaguei.", "Feito.", model=TALK)
+        await talk.say(forget, language=language)
+        assert await texts(talk.memory) == {"Mora em Natal"}

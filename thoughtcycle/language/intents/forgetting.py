@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -18,6 +18,7 @@ from thoughtcycle.language.parse import (
     TopicMention,
     compiled,
     fold,
+    fold_word,
     phrases,
     topic_context,
     topic_to_forget,
@@ -142,11 +143,13 @@ def _targets(message: Message, start: int, end: int, language: Language, now: da
     if about is not None:
         start = about.end()
     end = phrases.strip_words(folded, start, end, data["forget_tail"], language)
-    return tuple(
-        target
-        for part in _parts(folded, start, end)
-        for target in _part(folded, *part, language, now, several=several)
-    )
+    targets: tuple[Target, ...] = ()
+    for a, b in _parts(folded, start, end):
+        if targets and targets[-1].either and (nouns := _contact_nouns(folded.text[a:b], language)):
+            targets += (replace(targets[-1], either=nouns),)  # "Jorge's phone number and e-mail"
+        else:
+            targets += _part(folded, a, b, language, now, several=several)
+    return targets
 
 
 def _without_final(folded: Folded, start: int, end: int, language: Language) -> tuple[int, int]:
@@ -202,13 +205,16 @@ def _part(
 def _of_contact(folded: Folded, match: re.Match[str], language: Language) -> Target:
     """The contact of somebody else: the text must name both."""
     noun, who = ("noun", "who") if match["who"] else ("noun2", "who2")
+    words, either = folded.original(*match.span(who)), _contact_nouns(match[noun], language)
+    return Target(folded.original(*match.span()), words=words, either=either, one=True)
+
+
+def _contact_nouns(text: str, language: Language) -> tuple[str, ...]:
+    """The names of the contact that `text` begins with, its own first; none where it names something else."""
+    named = text.strip().removeprefix("o ").removeprefix("the ").partition(" ")[0]
     groups: list[list[str]] = _data(language)["contact_nouns"]
-    named = match[noun]
-    group = next((each for each in groups if named.replace("-", "") in each), groups[0])
-    either = tuple(dict.fromkeys((named, *group)))
-    return Target(
-        folded.original(*match.span()), words=folded.original(*match.span(who)), either=either, one=True
-    )
+    group = next((each for each in groups if named in map(fold_word, each)), None)
+    return () if group is None else tuple(dict.fromkeys((named, *group)))
 
 
 def _of_topic(
