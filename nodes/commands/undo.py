@@ -40,7 +40,7 @@ async def undo(turn: Turn, *, deletions_only: bool = False) -> StateUpdate:
     words = turn.texts("cycle")
     undone: dict[str, list[str]] = {}
     ids: list[str] = []
-    if before is not None:
+    if before is not None and _deleted(before):
         back = await turn.memory.undo(turn.user, asked=before.id)
         shown = [record for record in (back.record, *back.others) if record is not None]
         ids += [record.id for record in shown]
@@ -70,7 +70,7 @@ async def asked_before(turn: Turn) -> Step | None:
     steps: Sequence[Step] = turn.state.get("steps", ())
     if not turn.kept:
         before = await turn.memory.availability.read(lambda: exchange_before(turn), None)
-        steps = before.variants[-1].steps if before is not None and before.variants else ()
+        steps = _steps(before) if before is not None else ()
     return deletion_asked(steps[:-1]) if steps and steps[-1]["action"] == AskQuestion.name else None
 
 
@@ -105,12 +105,21 @@ async def _changed_before(turn: Turn) -> Cycle | None:
     tip = turn.state.get("parent") if turn.kept else None
     cycles = await turn.memory.conversation(turn.user, turn.chat, limit=_LOOKED_BACK, tip=tip)
     for cycle in reversed(cycles):
-        steps = cycle.variants[-1].steps if cycle.variants else ()
-        if any(step["action"] in _DELETING and step["status"] == "done" for step in steps):
+        if _deleted(cycle):
             return cycle
-        if any(step["action"] in _CHANGING and step["status"] == "done" for step in steps):
+        if any(step["action"] in _CHANGING and step["status"] == "done" for step in _steps(cycle)):
             return cycle if cycle is cycles[-1] else None
     return cycles[-1] if cycles else None
+
+
+def _deleted(cycle: Cycle) -> bool:
+    """Whether an exchange deleted memories."""
+    done = (step for step in _steps(cycle) if step["action"] in _DELETING and step["status"] == "done")
+    return any(step.get("found") or step["input"] for step in done)
+
+
+def _steps(cycle: Cycle) -> Sequence[Step]:
+    return cycle.variants[-1].steps if cycle.variants else ()
 
 
 async def unsay(turn: Turn) -> StateUpdate:
@@ -127,6 +136,7 @@ async def unsay(turn: Turn) -> StateUpdate:
     section = "unsaid.done" if before is not None else "unsaid.nothing"
     reply = await speak(turn.texts("cycle")[section], chat_history=False)
     step = Step(action="/unsay", input="", outcome=section, status="done" if before else "nothing")
+    step["found"] = ids
     return answered(cycle, reply, step) | {"recalled": _recalled_without(turn, ids)}
 
 
@@ -150,6 +160,6 @@ async def _undoable(turn: Turn, before: Cycle) -> list[str]:
 
 def _written(cycle: Cycle) -> Iterator[str]:
     """The memories that an exchange may have saved or changed."""
-    for step in cycle.variants[-1].steps if cycle.variants else ():
+    for step in _steps(cycle):
         if step["action"] in _SAVING:
             yield from step.get("found", ())

@@ -164,7 +164,7 @@ async def save(new: NewMemory, user: CurrentUser, memory: MemoryDep) -> Saved:
 
 @router.post("/undo")
 async def undo_last(user: CurrentUser, memory: MemoryDep) -> UndoResult:
-    """Takes back the newest change of all; with nothing left, both fields are null."""
+    """Takes back the newest change of all, or all that one request hid; with nothing left, nulls."""
     return listed_undo(await memory.undo(user))
 
 
