@@ -11,7 +11,7 @@ from support.child import ENVIRONMENT
 from support.command import run
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import MemoryDraft
-from thoughtcycle.memory.storage import part_file, remove_left_parts
+from thoughtcycle.memory.storage import part_file, remove_left_parts, scratch_file
 from thoughtcycle.memory.transfer import backup
 
 WORD = "Zoroastro"
@@ -83,6 +83,14 @@ def test_what_a_living_process_writes_stays(tmp_path: Path, spool: Path) -> None
         assert (part.parent, part.stat().st_mode & 0o777) == (tmp_path, 0o600)
     assert (tmp_path / "f").read_text() == WORD
     assert list((spool / "parts").iterdir()) == []
+
+
+def test_an_upload_is_removed_when_it_is_read(tmp_path: Path, spool: Path) -> None:
+    with scratch_file() as upload:
+        upload.write_text(WORD)
+        (entry,) = (spool / "parts").iterdir()
+        assert (upload.stat().st_mode & 0o777, entry.read_text()) == (0o600, str(upload))
+    assert not upload.exists() and not entry.exists()
 
 
 def test_an_entry_removes_nothing_but_a_part(tmp_path: Path, spool: Path) -> None:

@@ -19,7 +19,13 @@ from thoughtcycle.memory.storage.base.transcript import Amended, CycleFeed, Tran
 from thoughtcycle.memory.storage.base.users import Census
 from thoughtcycle.memory.storage.factory import open_storage
 from thoughtcycle.memory.storage.failures import translated
-from thoughtcycle.memory.storage.part_file import check_new, lock, part_file, remove_left_parts
+from thoughtcycle.memory.storage.part_file import (
+    check_new,
+    lock,
+    part_file,
+    remove_left_parts,
+    scratch_file,
+)
 from thoughtcycle.memory.storage.serialization import NOT_DELETED
 from thoughtcycle.memory.storage.sqlite_file import SqliteConnection, check_integrity, make_private, use_wal
 from thoughtcycle.memory.storage.url import MONGO_DATABASE, mongo_time_outs, parse_url
@@ -57,6 +63,7 @@ __all__ = [
     "parse_url",
     "part_file",
     "remove_left_parts",
+    "scratch_file",
     "translated",
     "use_wal",
 ]

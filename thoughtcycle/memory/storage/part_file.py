@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import gettempdir
 from uuid import uuid4
 
 from platformdirs import user_data_path
@@ -46,6 +47,18 @@ def part_file(path: Path, *, replace: bool) -> Iterator[Path]:
             part.replace(path)
         except OSError as error:
             raise InputRefused("file_unwritable", path=repr(str(path)), cause=error) from error
+        finally:
+            _remove(part)
+
+
+@contextmanager
+def scratch_file() -> Iterator[Path]:
+    """An empty file (0600) in the folder for temporary files, removed afterwards as a part would be."""
+    part = Path(gettempdir()) / f"thoughtcycle-{uuid4().hex}{PART}"
+    with _listed(part):
+        part.touch(mode=0o600, exist_ok=False)
+        try:
+            yield part
         finally:
             _remove(part)
 

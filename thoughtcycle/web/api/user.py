@@ -3,8 +3,8 @@
 import asyncio
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, BinaryIO, Literal
 
 from fastapi import UploadFile
@@ -17,6 +17,7 @@ from thoughtcycle.evals.metrics import Metric
 from thoughtcycle.memory.briefing import BuiltBriefing, Section
 from thoughtcycle.memory.erasure import Farewell
 from thoughtcycle.memory.model import Profile, UserSettings
+from thoughtcycle.memory.storage import scratch_file
 from thoughtcycle.memory.transfer import Imported, encoded
 from thoughtcycle.runtime.forgetting import forget_user
 from thoughtcycle.runtime.preview import LEAST, MOST, Wanted, preview
@@ -113,14 +114,16 @@ async def export(user: CurrentUser, memory: MemoryDep) -> StreamingResponse:
 @router.post("/import")
 async def import_file(file: UploadFile, user: CurrentUser, memory: MemoryDep) -> Imported:
     """Takes in an export of this program, of ChatGPT or of Claude; twice adds nothing."""
-    with TemporaryDirectory(prefix="thoughtcycle-") as folder:
-        path = Path(folder) / "upload"
+    scratch = ExitStack()
+    path = await asyncio.to_thread(scratch.enter_context, scratch_file())
+    try:
         await asyncio.to_thread(_copy, file.file, path)
-        try:
-            return await memory.import_file(user, path)
-        except InputRefused as refused:  # it names the file as the user knows it
-            refused.values |= dict.fromkeys({"path", "name"} & refused.values.keys(), file.filename or "file")
-            raise
+        return await memory.import_file(user, path)
+    except InputRefused as refused:  # it names the file as the user knows it
+        refused.values |= dict.fromkeys({"path", "name"} & refused.values.keys(), file.filename or "file")
+        raise
+    finally:
+        await asyncio.to_thread(scratch.close)
 
 
 def _copy(source: BinaryIO, to: Path) -> None:
