@@ -37,7 +37,7 @@ async def remember(turn: Turn) -> StateUpdate:
     gone = await turn.memory.erasure.hidden_since(turn.user, turn.at)
     if gone is None:
         raise NotAllowed("user_forgotten")
-    await turn.memory.erasure.redact_states(turn.user, turn.at)
+    await turn.memory.erasure.redact_states(turn.user, gone)
     mask = replace(gone, traces=(*before.traces, *gone.traces))
     update = redacted_state(turn.state, mask) if mask else {}
     beyond = turn.state["messages"][: -turn.services.limits.state_messages]

@@ -88,22 +88,20 @@ class Erasure:
         erased = await self.erased_since(user, at)
         if erased is None:
             return None
-        hidden = (await self._mask_if_there(user)).since(at)
+        known = await self.availability.read(lambda: self.mask(user), NOTHING, anyway=True)
+        hidden = known.since(at)
         more = [one for one in hidden.traces if one.memory not in erased.memories]
         return replace(erased, traces=(*erased.traces, *more)) if more else erased
 
-    async def redact_states(self, user: str, at: datetime) -> None:
-        """Takes what was hidden since `at`, and is not being erased anyway, out of all states of the user."""
-        hidden = (await self._mask_if_there(user)).since(at)
+    async def redact_states(self, user: str, mask: Mask) -> None:
+        """Takes the words of `mask` out of all states of the user, but those being erased for good anyway."""
+        if not mask.traces:
+            return
         erasing = (await self.final_mask(user)).memories
-        if mask := hidden.only(hidden.memories - erasing):
+        if hidden := mask.only(mask.memories - erasing):
             chats = [chat.id for chat in await self._chats(user)]
             for place in self._places:
-                await place(user, chats, mask)
-
-    async def _mask_if_there(self, user: str) -> Mask:
-        """Nothing during an outage that the memory survives."""
-        return await self.availability.read(lambda: self.mask(user), NOTHING, anyway=True)
+                await place(user, chats, hidden)
 
     async def scrub(self) -> None:
         """Empties the database's log of what was erased or redacted."""
