@@ -6,10 +6,15 @@ from langchain_core.messages import RemoveMessage
 from langgraph.graph import END
 
 from thoughtcycle.errors import NotAllowed
+from thoughtcycle.nodes.actions.memory_delete import unlearn_unformed
+from thoughtcycle.nodes.actions.view_queries import EVERYTHING, has_run, meaning_of
 from thoughtcycle.nodes.base.cycle import as_cycle_message
 from thoughtcycle.nodes.base.redaction import redacted_state
 from thoughtcycle.nodes.base.state import StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
+
+_LONGEST_REQUEST = 300
+"""Characters of a message that is read as a request to forget everything."""
 
 
 async def remember(turn: Turn) -> StateUpdate:
@@ -18,6 +23,8 @@ async def remember(turn: Turn) -> StateUpdate:
     Raises NotAllowed('user_forgotten').
     """
     cycle = turn.state.get("cycle_id")
+    if _forgets_everything(turn):
+        await unlearn_unformed(turn, turn.state.get("cycle_id"))
     before = await turn.memory.erasure.final_mask(turn.user)  # once the cycle is closed erasing may end
     if cycle and not turn.context.incognito:
         steps = turn.state.get("steps", [])
@@ -43,3 +50,12 @@ async def remember(turn: Turn) -> StateUpdate:
     beyond = turn.state["messages"][: -turn.services.limits.state_messages]
     trimmed = [RemoveMessage(id=message.id) for message in beyond if message.id]
     return {**update, "messages": [*update.get("messages", ()), *trimmed, *notice], "next_action": END}
+
+
+def _forgets_everything(turn: Turn) -> bool:
+    """Whether the user asks to forget everything, and a model has neither done it nor asked back."""
+    view = turn.view()
+    if len(view.message) > _LONGEST_REQUEST or turn.memory.availability.unreadable:
+        return False
+    answered = has_run(view, "MemoryDelete") or has_run(view, "Question")
+    return not answered and EVERYTHING in meaning_of(view).forget

@@ -60,6 +60,8 @@ def tell_by_rules(view: View) -> str:
     step = view.steps[-1]
     if step["status"] != "done":
         return MemoryDelete().say(view.language, "rules.nothing")
+    if not step.get("found"):
+        return MemoryDelete().say(view.language, "rules.unlearned")
     named = step.get("about")
     if not isinstance(step["input"], dict) and not named and LAST in meaning_of(view).forget:
         return MemoryDelete().say(view.language, "rules.last")
@@ -93,7 +95,9 @@ class MemoryDelete(Action[Chosen]):
     )
 
     def urgency(self, view: View) -> float:
-        return 0.8 if meaning_of(view).forget and not has_run(view, self.name) and deletions(view) else 0.0
+        meaning = meaning_of(view)
+        called_for = deletions(view) or EVERYTHING in meaning.forget
+        return 0.8 if meaning.forget and not has_run(view, self.name) and called_for else 0.0
 
     def input_key(self, given: Chosen) -> Any:
         ids = sorted(set(ids_of(given)))
@@ -115,6 +119,8 @@ class MemoryDelete(Action[Chosen]):
         ids = list(dict.fromkeys(ids))
         if not ids:
             turn.require_memory()
+            if everything and await unlearn_unformed(turn, turn.state.get("cycle_id")):
+                return Outcome(self.say(turn.language, "outcome.unlearned"))
             status: Status = "refused" if wanted else "nothing"
             return Outcome(self.say(turn.language, f"outcome.{status}", count=len(wanted)), status)
         final = bool(targets) and isinstance(given, ForGood) and given.final and is_final(turn.message)
@@ -144,3 +150,9 @@ async def delete(turn: Turn, ids: Sequence[str], cycle: str | None, *, final: bo
     """Hides memories, or erases them for good once the turn is over; `cycle` is the one that asks for it."""
     act = turn.memory.erasure.give_up if final else turn.memory.hide
     return await act(turn.user, ids, cycle=cycle)
+
+
+async def unlearn_unformed(turn: Turn, cycle: str | None) -> int:
+    """Unlearns what waits for formation; "forget everything", asked for in `cycle`, means it, too."""
+    neutral = turn.texts("formation/judge")["unsaid"]
+    return await turn.memory.unlearning.unlearn_unformed(turn.user, neutral, asked=cycle)

@@ -12,6 +12,7 @@ from thoughtcycle.language.parse import parse
 from thoughtcycle.memory.model import Kind, MemoryDraft, Recalled, Source, as_text
 from thoughtcycle.memory.text.analyzer import terms
 from thoughtcycle.memory.text.secrets import holds_secret, secret_values, without_secrets, writes_mask_over
+from thoughtcycle.memory.text.spans import HIDDEN, is_blank
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.update_targets import ambiguous_moves, relative_meant, takes_the_place
@@ -42,7 +43,7 @@ def _deeper(content: Any, levels: int) -> bool:
 def usable(content: Any, longest: int) -> bool:
     """Whether `content` is neither empty nor too long for a memory."""
     text = as_text(content).strip()
-    return 0 < len(text) <= longest and text not in ("null", "{}", "[]")
+    return 0 < len(text) <= longest and not is_blank(text) and text not in ("null", "{}", "[]")
 
 
 DEPTH = 20
@@ -165,7 +166,7 @@ def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
     text = as_text(item.content).strip()
     if not usable(item.content, longest) or writes_mask_over(text, turn.message):
         return None
-    if tells_in_passing(text, turn.message):
+    if tells_in_passing(text, turn.message) or (HIDDEN in text and HIDDEN not in turn.message):
         return None
     known = item if isinstance(item, KnownItem) else None
     return MemoryDraft(

@@ -18,9 +18,8 @@ async def filter_exchange(forming: FormationRun) -> FormationUpdate:
     if not wanted:
         wanted = next((cycle.id for cycle in await memory.conversations.pending_cycles(user, limit=1)), "")
     cycle = await memory.transcript.cycle(user, wanted) if wanted else None
-    if cycle is not None and cycle.formation == "none" and cycle.judgement and cycle.judgement.unsaid:
-        # A concurrent run may have learned from it.
-        await memory.unlearning.unlearn(user, cycle, cycle.judgement.summary)
+    if cycle is not None:
+        await forming.unlearn_again(cycle)
     if cycle is None or cycle.formation != "pending":
         return {**_DONE, "cycle_id": wanted}
     if (await memory.settings(user)).paused:

@@ -43,12 +43,19 @@ class FormationRun(Run):
         found = await self.memory.transcript.cycle(self.user, self.state["cycle_id"])
         if found is None:
             raise NotAllowed("cycle_unknown", id=repr(self.state["cycle_id"]))
+        await self.unlearn_again(found)
         if found.formation == "none" or digest_of(found) != self.state["digest"]:
             raise Conflict
-        judged = self.state.get("judgement")
-        if judged is not None and found.judgement is not None and found.judgement != self.judgement:
-            raise Conflict
+        if self.state.get("judgement") is not None and found.judgement not in (None, self.judgement):
+            own = found.model_copy(update={"judgement": self.judgement})
+            if found.judgement != (await self.memory.erasure.masked_cycle(self.user, own)).judgement:
+                raise Conflict
         return found
+
+    async def unlearn_again(self, cycle: Cycle) -> None:
+        """Removes what a run has learned from a cycle that was unlearned meanwhile."""
+        if cycle.formation == "none" and cycle.judgement is not None and cycle.judgement.unsaid:
+            await self.memory.unlearning.unlearn(self.user, cycle, cycle.judgement.summary)
 
     async def hide_abandoned(self) -> None:
         """Hides memories of this cycle whose branch or reply has been abandoned since."""

@@ -1,63 +1,43 @@
 """What was erased, or forgotten before it was understood, never comes back (BY-9, BY-10)."""
 
+import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import thoughtcycle.nodes.formation.judge.model_judge as judge_module
+import thoughtcycle.nodes.formation.reconcile as reconcile_module
+from support.fake_openai import FakeOpenAI
+from support.graphs import Lab, lab
 from support.survivors import survivors
-from thoughtcycle.checkpoints.erasure import bound
-from thoughtcycle.checkpoints.factory import open_checkpointer
 from thoughtcycle.errors import InputRefused
-from thoughtcycle.graph import create_thought_cycle
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import STATUSES, MemoryDraft
-from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.nodes.base.context import Context
-from thoughtcycle.nodes.base.services import Services
-from thoughtcycle.runtime.upkeep import create_worker
-
-
-class Talk:
-    """A user's chats over an open database."""
-
-    def __init__(self, memory: Memory, saver: Any, language: str = "pt") -> None:
-        self.memory, self.mind = memory, RuleMind()
-        self._language = language
-        self._graph = create_thought_cycle(memory=memory, mind=self.mind, checkpointer=saver)
-
-    async def say(self, *messages: str, thread: str = "t", **context: Any) -> str:
-        """One turn per message; the last reply."""
-        reply = ""
-        for text in messages:
-            values = await self._graph.ainvoke(
-                {"messages": [("user", text)]},
-                {"configurable": {"thread_id": thread}},
-                context=Context(**{"user_id": "ana", "language": self._language, **context}),
-            )
-            reply = str(values["messages"][-1].content)
-        return reply
-
-    async def understand(self) -> None:
-        """Formation of all that waits."""
-        await create_worker(Services(self.memory, self.mind)).drain()
-
-    async def undo_all(self) -> None:
-        """Each change that can be taken back, one by one."""
-        while True:
-            try:
-                if (await self.memory.undo("ana")).undone is None:
-                    return
-            except InputRefused:
-                return
+from thoughtcycle.memory.text.spans import HIDDEN
 
 
 @pytest.fixture
-async def talk(database_url: str) -> AsyncIterator[Talk]:
-    async with Memory.open(database_url, embeddings=None) as memory, open_checkpointer(database_url) as saver:
-        bound(memory, saver)
-        yield Talk(memory, saver)
+async def talk(tmp_path: Path, database_url: str) -> AsyncIterator[Lab]:
+    async with lab(tmp_path, url=database_url) as opened:
+        yield opened
+
+
+async def say(talk: Lab, *messages: str, thread: str = "t", language: str = "pt", **context: Any) -> str:
+    """One turn per message; the last reply."""
+    replies = [await talk.answer(text, thread, language=language, **context) for text in messages]
+    return replies[-1]
+
+
+async def undo_all(memory: Memory) -> None:
+    """Takes back each change, one by one."""
+    try:
+        while (await memory.undo("ana")).undone is not None:
+            pass
+    except InputRefused:
+        return
 
 
 TOLD_TWICE = [
@@ -69,13 +49,13 @@ TOLD_TWICE = [
 @pytest.mark.spec("BY-9", "BY-14")
 @pytest.mark.parametrize(("told", "forget", "erase"), TOLD_TWICE)
 async def test_a_hidden_twin_goes_with_what_is_erased(
-    talk: Talk, database_url: str, tmp_path: Path, told: str, forget: str, erase: str
+    talk: Lab, database_url: str, tmp_path: Path, told: str, forget: str, erase: str
 ) -> None:
-    await talk.say(told, forget, told)
+    await say(talk, told, forget, told)
     assert survivors(database_url, tmp_path, "ana", ["Zaragoza"])
-    await talk.say(erase)
+    await say(talk, erase)
     await talk.memory.erasure.finish_erasing("ana")
-    await talk.undo_all()
+    await undo_all(talk.memory)
     assert survivors(database_url, tmp_path, "ana", ["Zaragoza"]) == []
     assert await talk.memory.list("ana") == []
 
@@ -113,7 +93,7 @@ async def _reworded(memory: Memory) -> None:
 @pytest.mark.spec("BY-9")
 @pytest.mark.parametrize("former", [_hidden, _archived, _superseded, _corrected, _undone, _reworded])
 async def test_each_kind_of_twin_goes_with_what_is_erased(
-    talk: Talk, database_url: str, tmp_path: Path, former: Any
+    talk: Lab, database_url: str, tmp_path: Path, former: Any
 ) -> None:
     memory = talk.memory
     await memory.save("ana", [MemoryDraft(content="Gosta de jazz")])
@@ -123,13 +103,13 @@ async def test_each_kind_of_twin_goes_with_what_is_erased(
     assert receipt.left == ()
     kept = {record.text for record in await memory.list("ana")}
     assert kept >= {"Gosta de jazz"} and kept <= {"Gosta de jazz", "Mora em Natal"}
-    await talk.undo_all()
+    await undo_all(talk.memory)
     assert survivors(database_url, tmp_path, "ana", ["Zaragoza"]) == []
     assert not [one for one in await memory.list("ana", statuses=STATUSES) if "Zaragoza" in one.text]
 
 
 @pytest.mark.spec("BY-9")
-async def test_what_was_told_again_after_a_deletion_stays(talk: Talk) -> None:
+async def test_what_was_told_again_after_a_deletion_stays(talk: Lab) -> None:
     memory = talk.memory
     (first,) = await memory.save("ana", [MemoryDraft(content="Mora em Zaragoza")])
     await memory.hide("ana", [first.record.id])
@@ -138,3 +118,159 @@ async def test_what_was_told_again_after_a_deletion_stays(talk: Talk) -> None:
     await memory.erase("ana", [first.record.id])
     (kept,) = await memory.list("ana", statuses=("archived",))
     assert kept.text == "Mora em Zaragoza"
+
+
+SAID_BEFORE = [
+    (
+        "pt",
+        ("Na verdade ela se mudou pra Maringá", "sábado foi meu casamento", "odeio jiló"),
+        ("apaga tudo", "sim"),
+        ("Maring", "casamento", "jil"),
+    ),
+    (
+        "en",
+        ("Actually she moved to Maringá", "Saturday was my wedding", "I hate okra"),
+        ("forget everything", "yes"),
+        ("Maring", "wedding", "okra"),
+    ),
+]
+
+
+async def learned(memory: Memory) -> str:
+    """All that the memory has learned and still shows."""
+    sheets = await memory.sheets("ana", "t")
+    return f"{await memory.list('ana')}{sheets.conversation}{sheets.profile}"
+
+
+async def assert_nothing_learned(talk: Lab, words: tuple[str, ...]) -> None:
+    found = await learned(talk.memory)
+    assert not [word for word in words if word in found]
+    assert await talk.memory.conversations.pending_cycles("ana", limit=1) == []
+
+
+@pytest.mark.spec("BY-9", "BY-10")
+@pytest.mark.parametrize(("language", "said", "request_", "words"), SAID_BEFORE)
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_what_waited_when_everything_was_forgotten_is_never_understood(
+    talk: Lab,
+    language: str,
+    said: tuple[str, ...],
+    request_: tuple[str, ...],
+    words: tuple[str, ...],
+    elsewhere: bool,
+) -> None:
+    await say(talk, *said, language=language)
+    assert await talk.memory.conversations.pending_cycles("ana", limit=1)
+    await say(talk, *request_, language=language, thread="other" if elsewhere else "t")
+    for _ in range(2):
+        await talk.understand()
+        await assert_nothing_learned(talk, words)
+        await say(talk, "Tudo bem?", "Gosto de jazz.", language="pt")
+    assert "jazz" in await learned(talk.memory)
+
+
+@pytest.mark.spec("BY-10")
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("first", ["apaga tudo", "incognito", "paused"])
+async def test_pauses_and_incognito_change_nothing_about_it(talk: Lab, known: bool, first: str) -> None:
+    if known:
+        await say(talk, "Gosto de jazz.")
+        await talk.understand()
+    await say(talk, "sábado foi meu casamento")
+    if first == "paused":
+        await talk.memory.change_settings("ana", paused=True)
+    await say(talk, "apaga tudo", "sim", incognito=first == "incognito")
+    await talk.memory.change_settings("ana", paused=False)
+    await talk.understand()
+    await assert_nothing_learned(talk, ("casamento", "jazz"))
+
+
+@pytest.mark.spec("BY-9", "BY-10")
+@pytest.mark.parametrize("step", ["judge_cycle", "reconcile_facts"])
+async def test_a_formation_under_way_learns_nothing_from_before(
+    talk: Lab, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await say(talk, "Na semana que vem caso com o Zoroastro em Maringá.")
+    module = {"judge_cycle": judge_module, "reconcile_facts": reconcile_module}[step]
+    original, asked = getattr(module, step), []
+
+    async def beside(*given: Any) -> Any:
+        if not asked:
+            asked.append(await say(talk, "apaga tudo", "sim", thread="other"))
+        return await original(*given)
+
+    monkeypatch.setattr(module, step, beside)
+    await talk.understand()
+    assert asked
+    found = await learned(talk.memory)
+    assert "Zoroastro" not in found and "Maring" not in found
+
+
+CODE = [
+    ("en", "Please remember: the garage code is 4711#", "forget the garage code", "What is the garage code?"),
+    (
+        "pt",
+        "Lembre disto: o código da garagem é 4711#",
+        "esqueça o código da garagem",
+        "Qual o código da garagem?",
+    ),
+    (
+        "en",
+        "Remember this: 4711# opens the garage",
+        "forget the last thing I told you",
+        "What opens the garage?",
+    ),
+]
+
+
+@pytest.mark.spec("BY-9")
+@pytest.mark.parametrize(("language", "told", "forget", "ask"), CODE)
+async def test_no_memory_is_made_of_marks(talk: Lab, language: str, told: str, forget: str, ask: str) -> None:
+    await say(talk, told, forget, language=language)
+    await talk.understand()
+    assert await talk.memory.list("ana") == []
+    assert HIDDEN not in await say(talk, ask, language=language)
+
+
+@pytest.mark.spec("BY-9")
+@pytest.mark.parametrize("text", [HIDDEN, f"{HIDDEN}#", f" {HIDDEN} – {HIDDEN}."])
+async def test_marks_alone_are_no_content(talk: Lab, text: str) -> None:
+    with pytest.raises(InputRefused, match="mark"):
+        await talk.memory.save("ana", [MemoryDraft(content=text)])
+    (one,) = await talk.memory.save("ana", [MemoryDraft(content=f"A quotation: to be {HIDDEN} or not")])
+    with pytest.raises(InputRefused, match="mark"):
+        await talk.memory.update("ana", one.record.id, content=text)
+    assert "marca" not in await say(talk, f"Lembre que {text}")
+    assert len(await talk.memory.list("ana")) == 1
+
+
+@pytest.mark.spec("BY-9", "BY-10")
+async def test_a_model_makes_no_memory_of_a_redacted_clause(
+    tmp_path: Path, database_url: str, fake_openai: FakeOpenAI
+) -> None:
+    fact = {"c": "The garage code is 4711", "t": "bio", "words": f"Please remember: {HIDDEN}#"}
+    other = {"c": f"Has the garage code {HIDDEN}", "t": "bio", "words": "Please remember"}
+    cats = {"c": "Has two cats", "t": "bio", "words": "I have two cats."}
+    judged = {"importance": 50, "summary": "Codes.", "facts": [fact, other, cats]}
+    async with lab(tmp_path, fake_openai, url=database_url) as talk:
+        fake_openai.say(json.dumps(judged), model="back")
+        said, at = f"Please remember: {HIDDEN}#. I have two cats.", datetime(2026, 11, 1, tzinfo=UTC)
+        await talk.memory.record_cycle("ana", "t", said, "Noted.", at=at, channel="chat")
+        await talk.understand()
+        assert [record.text for record in await talk.memory.list("ana")] == ["Has two cats"]
+
+
+@pytest.mark.spec("BY-9", "BY-10")
+async def test_a_model_that_deletes_nothing_changes_nothing_about_it(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with lab(tmp_path, fake_openai) as talk:
+        judged = {"importance": 90, "summary": "s", "facts": [{"c": "Odeia jiló", "words": "odeio jiló"}]}
+        fake_openai.say(*["Finish"] * 2, model="heavy")
+        fake_openai.say(*["Certo."] * 2, model="talk")
+        fake_openai.say(*[json.dumps(judged)] * 2, model="back")
+        await say(talk, "sábado foi meu casamento, e odeio jiló")
+        await say(talk, "apaga tudo", thread="other")
+        await talk.understand()
+        assert await talk.memory.list("ana", statuses=STATUSES) == []
+        assert "casamento" not in await learned(talk.memory)

@@ -55,7 +55,7 @@ class Memory:
         documents = DocumentErasure(core, conversations)
         self.erasure = erasure = Erasure(core, documents)
         self.user_erasure = UserErasure(core)
-        self.unlearning = Unlearning(conversations, records, transcript)
+        self.unlearning = Unlearning(core, conversations, records, transcript)
         self.chat_service = chats = Chats(core, conversations, transcript, documents, erasure)
         self.files = files = Files(core, records)
         self.items = Items(core, search, erasure)

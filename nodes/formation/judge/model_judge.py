@@ -13,6 +13,7 @@ from thoughtcycle.memory.rules.layer_rules import layer_marks
 from thoughtcycle.memory.rules.word_budget import reply_text
 from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.memory.text.secrets import masked
+from thoughtcycle.memory.text.spans import HIDDEN
 from thoughtcycle.mind.base import Mind, Question, View
 from thoughtcycle.mind.rules import LONG
 from thoughtcycle.nodes.base.turn import short_form
@@ -39,7 +40,7 @@ async def judge(forming: FormationRun) -> FormationUpdate:
         return {}
     cycle = await forming.cycle()
     if len(cycle.variants) > 1:  # what the former reply led to
-        await forming.memory.unlearning.drop_from_conversation(forming.user, cycle)
+        await forming.memory.unlearning.drop_from_conversation(forming.user, cycle.chat, [cycle.id])
     judgement = await judge_cycle(forming, cycle)
     return {"judgement": judgement.model_dump(mode="json")}
 
@@ -53,7 +54,8 @@ async def judge_cycle(forming: FormationRun, cycle: Cycle) -> Judgement:
     asked = exchange.verdict.passed and not forming.mind.by_rules
     known = await forming.find(cycle.message.text, KNOWN) if asked else []
     failures = cycle.judgement.failures if cycle.judgement is not None else 0
-    judgement = await judged(forming.mind, exchange, list(map(short_form, known)), failures=failures)
+    made = await judged(forming.mind, exchange, list(map(short_form, known)), failures=failures)
+    judgement = without_redacted(made)
     stored = await forming.memory.conversations.form_cycle(
         forming.user,
         cycle.id,
@@ -66,6 +68,17 @@ async def judge_cycle(forming: FormationRun, cycle: Cycle) -> Judgement:
     if stored is None:
         raise Conflict
     return judgement
+
+
+def without_redacted(judgement: Judgement) -> Judgement:
+    """`judgement` without facts and critical data that hold the mark of redacted words."""
+    said = [(fact, "".join((fact.content, fact.words, *fact.bindings))) for fact in judgement.facts]
+    return judgement.model_copy(
+        update={
+            "facts": tuple(fact for fact, text in said if HIDDEN not in text),
+            "critical": tuple(one for one in judgement.critical if HIDDEN not in one.text),
+        }
+    )
 
 
 async def judged(

@@ -14,7 +14,7 @@ _REPLY_WORDS = 20
 """Words of it that the reply gets."""
 _READ = 20_000
 _SENTENCES = 200
-_SENTENCE = re.compile(r"(?:[^.!?…\n]|[.](?=\w))+[.!?…]*")
+_SENTENCE = re.compile(r"(?:\[…\]|[^.!?…\n]|[.](?=\w))+[.!?…]*")
 _NUMBER = re.compile(r"\d")
 _CAPITALISED = re.compile(r"(?<=[\w,;] )[A-ZÀ-Ý][a-zà-ÿ]{2,}")
 _FIGURE, _NEGATION, _AFTER, _NAME, _CONTENT, _STOP, _FILLER = 6, 6, 4, 5, 3, 1, 0

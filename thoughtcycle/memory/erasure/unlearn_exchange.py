@@ -1,22 +1,28 @@
-"""Takes back what was learned from one exchange: "don't remember this", said after it (BY-10)."""
+"""Takes back what was learned from exchanges, and learns nothing more from them (BY-10)."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from thoughtcycle.memory.conversation import Conversations
+from thoughtcycle.memory.core import Core, explicit, owned
 from thoughtcycle.memory.model import ConversationMemory, Cycle, Judgement, MemoryRecord
 from thoughtcycle.memory.records import Records
 from thoughtcycle.memory.rules.preserved_data import live_critical_data
 from thoughtcycle.memory.rules.window import WORKING_SUMMARY_EVERY
 from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.memory.transcript import Transcript
+from thoughtcycle.memory.versioning.cycle_transitions import is_unformed, unlearned_cycle
 
 _TRIES = 8
 
 
 class Unlearning:
-    """Takes an exchange out of memories, conversation memory and profile; the transcript keeps it."""
+    """Takes exchanges out of memories, conversation memory and profile; the transcript keeps them."""
 
-    def __init__(self, conversations: Conversations, records: Records, transcript: Transcript) -> None:
+    def __init__(
+        self, core: Core, conversations: Conversations, records: Records, transcript: Transcript
+    ) -> None:
+        self._cycles, self.availability = core.storage.transcript, core.availability
         self._conversations, self._records, self._transcript = conversations, records, transcript
 
     async def unlearn(
@@ -28,39 +34,54 @@ class Unlearning:
         for the exchange in summaries; `asked` is the cycle that asks for it. Idempotent: call it again for a
         formation that ran meanwhile. Raises Conflict when others write all the time.
         """
+        return await self._unlearn(owned(user), [cycle], summary, asked)
+
+    @explicit
+    async def unlearn_unformed(self, user: str, summary: str, *, asked: str | None = None) -> int:
+        """Unlearns all that was said until now and that formation has yet to judge; returns how many cycles.
+
+        "Forget everything" means these, too: they wait for formation or failed in it, or are still open, but
+        for `asked`, the cycle that asks for it. Idempotent; raises as `unlearn` does.
+        """
+        feed = await self._cycles.cycle_feed(owned(user), 0, model=None)
+        every = [*feed.cycles, *await self._cycles.open_cycles(user=user)]
+        cycles = [one for one in every if is_unformed(one) and one.id != asked]
+        await self._unlearn(user, cycles, summary, asked)
+        return len(cycles)
+
+    async def _unlearn(
+        self, user: str, cycles: Sequence[Cycle], summary: str, asked: str | None
+    ) -> list[MemoryRecord]:
         neutral = Judgement(importance=0, summary=summary, unsaid=True)
-        for _ in range(_TRIES):
-            if await self._conversations.form_cycle(
-                user, cycle.id, judgement=neutral, marks=(), formation="none", expected=cycle
-            ):
-                break
-            known = await self._transcript.cycle(user, cycle.id)
-            if known is None:
-                return []
-            cycle = known
-        gone = await self._take_back(user, cycle.id, asked)
-        await self.drop_from_conversation(user, cycle)
-        await self._conversations.drop_observed(user, [cycle.id])
+        for one in cycles:
+            await self._cycles.amend_cycle(user, one.id, partial(unlearned_cycle, judgement=neutral))
+        ids = [one.id for one in cycles]
+        gone = await self._take_back(user, ids, asked)
+        for chat in {one.chat: None for one in cycles}:
+            await self.drop_from_conversation(user, chat, [one.id for one in cycles if one.chat == chat])
+        await self._conversations.drop_observed(user, ids)
         return gone
 
-    async def _take_back(self, user: str, cycle: str, asked: str | None) -> list[MemoryRecord]:
+    async def _take_back(self, user: str, cycles: Sequence[str], asked: str | None) -> list[MemoryRecord]:
         made: list[MemoryRecord] = []
         changed: list[MemoryRecord] = []
-        for record in await self._records.from_cycles(user, [cycle]):
+        for record in await self._records.from_cycles(user, cycles):
             if record.status in ("active", "archived"):
                 versions = await self._records.versions(user, record.id)
-                (changed if any(one.source.cycle != cycle for one in versions) else made).append(record)
+                (changed if any(one.source.cycle not in cycles for one in versions) else made).append(record)
         for record in changed:
             await self._records.undo(user, record.id)
         if made:
             await self._records.hide(user, [record.id for record in made], cycle=asked)
         return [*made, *changed]
 
-    async def drop_from_conversation(self, user: str, cycle: Cycle) -> None:
-        """Removes `cycle` from the memory of its chat. Raises Conflict as `unlearn` does."""
+    async def drop_from_conversation(self, user: str, chat: str, cycles: Sequence[str]) -> None:
+        """Removes `cycles` from the memory of their chat. Raises Conflict as `unlearn` does."""
         for _ in range(_TRIES):
-            known = await self._conversations.conversation_memory(user, cycle.chat)
-            after = _without(known, cycle.id, await self._transcript.branch(user, cycle.chat))
+            after = known = await self._conversations.conversation_memory(user, chat)
+            live = await self._transcript.branch(user, chat) if known.head is not None else []
+            for cycle in cycles:
+                after = _without(after, cycle, live)
             if after == known:
                 return
             try:

@@ -29,6 +29,7 @@ from thoughtcycle.memory.records.relearn_guard import erased_drafts
 from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.storage import ExistingRecords, Lookup, Write
 from thoughtcycle.memory.text.secrets import writes_mask_over
+from thoughtcycle.memory.text.spans import is_blank
 from thoughtcycle.memory.versioning.record_writes import (
     KEY_LENGTH,
     Planned,
@@ -73,7 +74,7 @@ class Records:
         """
         owned(user)
         for draft in drafts:
-            storable(draft.content)
+            _require_content(draft.content)
             storable(draft.key or "")
         await self._require_files(user, drafts)
         if stubs := await erased_drafts(self._core, user, drafts):
@@ -127,10 +128,10 @@ class Records:
         leaves them; a `key` gives it another slot, unless an active memory has that key. `cycle` and `words`
         are the source of the new content, `said` the time since when it holds (None: now). Equal content
         changes nothing. For a file (LM-15), a text is its description: the file stays.
-        Raises MemoryUnknown, MemoryNotActive, InputRefused('file_content', and
-        'content_masked' where a mask would replace the text that it hides).
+        Raises MemoryUnknown, MemoryNotActive, InputRefused('file_content', and 'content_masked'
+        for marks of redaction alone, or where a mask would replace the text that it hides).
         """
-        storable(content)
+        _require_content(content)
         storable(key or "")
         data: dict[str, bytes] = {}
         if self._embeddings is not None:
@@ -341,3 +342,10 @@ class Records:
 def _request(entry: JournalEntry) -> tuple[object, ...]:
     """Equal for the rows of memories that were hidden together."""
     return entry.op, entry.at, entry.cycle
+
+
+def _require_content(content: Any) -> None:
+    """Raises InputRefused('content_masked') where nothing but marks of redaction is left; as `storable`."""
+    storable(content)
+    if is_blank(as_text(content)):
+        raise InputRefused("content_masked")

@@ -14,7 +14,7 @@ from thoughtcycle.memory.model import (
     Profile,
     ProfileEntry,
 )
-from thoughtcycle.memory.text.spans import HIDDEN
+from thoughtcycle.memory.text.spans import HIDDEN, is_blank
 
 S = TypeVar("S", ConversationMemory, Profile)
 
@@ -137,11 +137,6 @@ def _mood(mood: Mood, blot: Blot) -> Mood:
     if blot.keeps(mood.name) and blot.keeps(mood.topic):
         return mood
     return mood.model_copy(update={"name": HIDDEN, "topic": ""})
-
-
-def is_blank(text: str) -> bool:
-    """Whether nothing is left of a text but blots."""
-    return HIDDEN in text and not any(char.isalnum() for char in text.replace(HIDDEN, ""))
 
 
 def without_blanks(sheet: S) -> S:

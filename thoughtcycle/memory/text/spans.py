@@ -21,6 +21,11 @@ Span = tuple[int, int]
 """Offsets of the first character and of the one after the last."""
 
 
+def is_blank(text: str) -> bool:
+    """Whether nothing is left of a text but blots."""
+    return HIDDEN in text and not any(char.isalnum() for char in text.replace(HIDDEN, ""))
+
+
 @lru_cache(maxsize=4_096)
 def _fold_character(character: str) -> str:
     """Nothing for one that is not seen, such as a soft hyphen: it parts no word."""

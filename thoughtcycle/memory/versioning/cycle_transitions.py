@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from thoughtcycle.memory.model import Cycle, CycleMessage, Step, Variant, named_id
+from thoughtcycle.memory.model import Cycle, CycleMessage, Judgement, Step, Variant, named_id
 from thoughtcycle.memory.text.analyzer import digest, identity
 
 
@@ -65,14 +65,15 @@ def with_progress(
 
 
 def closed_cycle(cycle: Cycle, *, variant: Variant, formation: Literal["none", "pending"]) -> Cycle:
-    """`cycle` with this reply as its newest; formation judges it anew."""
+    """`cycle` with this reply as its newest; formation judges it anew, unless it is unlearned."""
+    unlearned = cycle.judgement is not None and cycle.judgement.unsaid and cycle.formation in (None, "none")
     others = tuple(known for known in cycle.variants if known.execution != variant.execution)
     return cycle.model_copy(
         update={
             "variants": (*others, variant),
             "progress": (),
-            "formation": formation,
-            "judgement": None,
+            "formation": "none" if unlearned else formation,
+            "judgement": cycle.judgement if unlearned else None,
             "marks": (),
             "heartbeat": variant.at,
         }
@@ -91,3 +92,17 @@ def closed_early(cycle: Cycle, *, at: datetime, formation: Literal["none", "pend
         cut=True,
     )
     return closed_cycle(cycle, variant=variant, formation=formation)
+
+
+def is_unformed(cycle: Cycle) -> bool:
+    """Whether formation has yet to judge the cycle, or may judge it again."""
+    if cycle.formation is None:
+        return cycle.judgement is None
+    judged_again = cycle.judgement is not None and cycle.judgement.pending
+    return cycle.formation in ("pending", "failed") or (cycle.formation == "done" and judged_again)
+
+
+def unlearned_cycle(cycle: Cycle, judgement: Judgement) -> Cycle:
+    """`cycle`, open or closed, with this judgement for good: formation learns nothing from it."""
+    formation = None if cycle.formation is None else "none"
+    return cycle.model_copy(update={"judgement": judgement, "marks": (), "formation": formation})
