@@ -6,15 +6,12 @@ from langchain_core.messages import RemoveMessage
 from langgraph.graph import END
 
 from thoughtcycle.errors import NotAllowed
+from thoughtcycle.language.intents import forgets_everything
 from thoughtcycle.nodes.actions.memory_delete import unlearn_unformed
-from thoughtcycle.nodes.actions.view_queries import EVERYTHING, has_run, meaning_of
 from thoughtcycle.nodes.base.cycle import as_cycle_message
 from thoughtcycle.nodes.base.redaction import redacted_state
 from thoughtcycle.nodes.base.state import StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
-
-_LONGEST_REQUEST = 300
-"""Characters of a message that is read as a request to forget everything."""
 
 
 async def remember(turn: Turn) -> StateUpdate:
@@ -54,8 +51,9 @@ async def remember(turn: Turn) -> StateUpdate:
 
 def _forgets_everything(turn: Turn) -> bool:
     """Whether the user asks to forget everything, and a model has neither done it nor asked back."""
-    view = turn.view()
-    if len(view.message) > _LONGEST_REQUEST or turn.memory.availability.unreadable:
-        return False
-    answered = has_run(view, "MemoryDelete") or has_run(view, "Question")
-    return not answered and EVERYTHING in meaning_of(view).forget
+    steps = {step["action"] for step in turn.state.get("steps", ())}
+    return (
+        not steps & {"MemoryDelete", "Question"}
+        and not turn.memory.availability.unreadable
+        and forgets_everything(turn.message, turn.language, turn.now())
+    )

@@ -7,16 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
 
 import thoughtcycle.nodes.formation.judge.model_judge as judge_module
 import thoughtcycle.nodes.formation.reconcile as reconcile_module
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
+from support.scripted_model import ScriptedModel
 from support.survivors import survivors
 from thoughtcycle.errors import InputRefused
+from thoughtcycle.integrations.middleware import ThoughtCycleMiddleware
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model import STATUSES, MemoryDraft
+from thoughtcycle.memory.model import STATUSES, Cycle, CycleMessage, Judgement, MemoryDraft, Source
 from thoughtcycle.memory.text.spans import HIDDEN
+from thoughtcycle.nodes.base.context import Context
 
 
 @pytest.fixture
@@ -85,13 +90,20 @@ async def _undone(memory: Memory) -> None:
     await memory.undo("ana", one.record.id)
 
 
+async def _abandoned(memory: Memory) -> None:
+    (one,) = await memory.save("ana", [MemoryDraft(content="Mora em Zaragoza")])
+    await memory.hide("ana", [one.record.id], reason="abandoned")
+
+
 async def _reworded(memory: Memory) -> None:
     (one,) = await memory.save("ana", [MemoryDraft(content="A casa é em Zaragoza", key="home")])
     await memory.archive("ana", [one.record.id])
 
 
 @pytest.mark.spec("BY-9")
-@pytest.mark.parametrize("former", [_hidden, _archived, _superseded, _corrected, _undone, _reworded])
+@pytest.mark.parametrize(
+    "former", [_hidden, _archived, _superseded, _corrected, _undone, _abandoned, _reworded]
+)
 async def test_each_kind_of_twin_goes_with_what_is_erased(
     talk: Lab, database_url: str, tmp_path: Path, former: Any
 ) -> None:
@@ -118,6 +130,25 @@ async def test_what_was_told_again_after_a_deletion_stays(talk: Lab) -> None:
     await memory.erase("ana", [first.record.id])
     (kept,) = await memory.list("ana", statuses=("archived",))
     assert kept.text == "Mora em Zaragoza"
+
+
+@pytest.mark.spec("BY-4")
+async def test_a_chat_that_goes_takes_no_twin_of_another_chat_along(talk: Lab) -> None:
+    memory, ids = talk.memory, {}
+    for chat in ("a", "b"):
+        at = datetime(2026, 11, 1, tzinfo=UTC)
+        told = await memory.record_cycle("ana", chat, "Moro em Zaragoza.", "Ok.", at=at, channel="chat")
+        draft = MemoryDraft(
+            content="Mora em Zaragoza", key="home", source=Source(cycle=told.id, words="Moro em Zaragoza")
+        )
+        (one,) = await memory.save("ana", [draft])
+        ids[chat] = one.record.id
+        if chat == "a":
+            await memory.archive("ana", [one.record.id])
+    await memory.delete_chat("ana", "b")
+    assert [one.id for one in await memory.list("ana", statuses=("active", "archived"))] == [ids["a"]]
+    await memory.undo("ana", ids["a"])
+    assert [one.text for one in await memory.list("ana")] == ["Mora em Zaragoza"]
 
 
 SAID_BEFORE = [
@@ -206,6 +237,38 @@ async def test_a_formation_under_way_learns_nothing_from_before(
     assert "Zoroastro" not in found and "Maring" not in found
 
 
+@pytest.mark.spec("BY-10")
+@pytest.mark.parametrize("state", ["failed", "judged again", "open", "answered again"])
+async def test_nothing_of_before_is_tried_again(talk: Lab, state: str) -> None:
+    memory = talk.memory
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    said = CycleMessage(id="m1", role="user", text="Caso com o Zoroastro na semana que vem.", at=at)
+    cycle = await memory.transcript.open_cycle("ana", "t", said, parent=None, channel="chat")
+
+    async def close(execution: str) -> Cycle | None:
+        reply = CycleMessage(id=execution, role="assistant", text=f"Ok, {execution}.", at=at)
+        return await memory.transcript.close_cycle(
+            "ana", cycle.id, execution=execution, messages=[reply], steps=()
+        )
+
+    if state != "open":
+        closed = await close("one")
+        assert closed is not None and closed.formation == "pending"
+        judgement = Judgement(importance=50, summary="Caso com o Zoroastro", pending=state == "judged again")
+        if state != "answered again":
+            formation = "failed" if state == "failed" else "done"
+            await memory.conversations.form_cycle(
+                "ana", cycle.id, judgement=judgement, marks=(), formation=formation, expected=closed
+            )
+    await say(talk, "apaga tudo", "sim", thread="other")
+    if state in ("open", "answered again"):
+        await close("two")
+    (known,) = await memory.transcript.cycles("ana", [cycle.id])
+    assert known.formation == "none" and known.judgement is not None and known.judgement.unsaid
+    await talk.understand()
+    assert "Zoroastro" not in await learned(memory)
+
+
 CODE = [
     ("en", "Please remember: the garage code is 4711#", "forget the garage code", "What is the garage code?"),
     (
@@ -240,7 +303,7 @@ async def test_marks_alone_are_no_content(talk: Lab, text: str) -> None:
     (one,) = await talk.memory.save("ana", [MemoryDraft(content=f"A quotation: to be {HIDDEN} or not")])
     with pytest.raises(InputRefused, match="mark"):
         await talk.memory.update("ana", one.record.id, content=text)
-    assert "marca" not in await say(talk, f"Lembre que {text}")
+    await say(talk, f"Lembre que {text}", f"/lembrar {text}")
     assert len(await talk.memory.list("ana")) == 1
 
 
@@ -274,3 +337,22 @@ async def test_a_model_that_deletes_nothing_changes_nothing_about_it(
         await talk.understand()
         assert await talk.memory.list("ana", statuses=STATUSES) == []
         assert "casamento" not in await learned(talk.memory)
+
+
+@pytest.mark.spec("BY-6", "BY-10")
+@pytest.mark.parametrize("incognito", [False, True])
+async def test_nor_does_an_agent_of_somebody_else(tmp_path: Path, incognito: bool) -> None:
+    async with lab(tmp_path) as talk:
+        model = ScriptedModel()
+        model.say("Ok.", "Ok.")
+        agent = create_agent(
+            model, middleware=[ThoughtCycleMiddleware(talk.memory, language="en")], context_schema=Context
+        )
+        for text, hidden in (("I live in Lisbon and hate okra.", False), ("Forget everything", incognito)):
+            await agent.ainvoke(
+                {"messages": [HumanMessage(text)]},
+                {"configurable": {"thread_id": "t"}},
+                context=Context(user_id="ana", incognito=hidden),
+            )
+        await talk.understand()
+        assert await talk.memory.list("ana", statuses=STATUSES) == []

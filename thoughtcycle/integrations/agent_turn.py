@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from thoughtcycle.errors import InputRefused, StorageFailed
 from thoughtcycle.integrations.caller import Setup
+from thoughtcycle.language.intents import forgets_everything
 from thoughtcycle.memory.briefing import build_brief
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import Cycle, CycleMessage, UserSettings, utc_now
@@ -109,15 +110,26 @@ async def store_message(memory: Memory, turn: AgentTurn, parent: str | None) -> 
     try:
         if text is None:
             await memory.transcript.check_chat(turn.user, turn.chat)
+            await _unlearn_unformed(memory, turn, asked=None)
             return None
         at = utc_now().astimezone(ZoneInfo((await _locale(memory, turn))[1]))
         said = CycleMessage(id=turn.message_id, role="user", text=text, at=at)
         channel = turn.context.channel
-        return (await open_cycle(memory, turn.user, turn.chat, said, parent=parent, channel=channel)).id
+        id = (await open_cycle(memory, turn.user, turn.chat, said, parent=parent, channel=channel)).id
+        await _unlearn_unformed(memory, turn, asked=id)
+        return id
     except StorageFailed as failure:
         memory.availability.survives(failure)
         log.warning("the turn is not kept: %s", failure.code)
         return None
+
+
+async def _unlearn_unformed(memory: Memory, turn: AgentTurn, *, asked: str | None) -> None:
+    """Where the user asks to forget everything, unlearns what waits for formation."""
+    language, _ = _choose_locale(turn, UserSettings(user=turn.user))
+    if not memory.availability.unreadable and forgets_everything(turn.text, language, utc_now()):
+        neutral = texts(language, "formation/judge")["unsaid"]
+        await memory.unlearning.unlearn_unformed(turn.user, neutral, asked=asked)
 
 
 async def brief_turn(memory: Memory, turn: AgentTurn, *, counted: bool) -> AgentBriefing:

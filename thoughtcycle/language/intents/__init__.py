@@ -18,7 +18,12 @@ from thoughtcycle.language.intents.requests import (
     asks_to_undo_last,
     speaks_of_self,
 )
-from thoughtcycle.language.intents.understanding import Understanding, disclosure, understand
+from thoughtcycle.language.intents.understanding import (
+    Understanding,
+    disclosure,
+    forgets_everything,
+    understand,
+)
 
 __all__ = [
     "CONTEXT",
@@ -33,6 +38,7 @@ __all__ = [
     "asks_to_undo_last",
     "count_features",
     "disclosure",
+    "forgets_everything",
     "is_final",
     "parse_choice",
     "parse_consent",

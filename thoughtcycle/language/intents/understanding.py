@@ -24,6 +24,8 @@ from thoughtcycle.prompts.loader import Language, word_lists
 Social = Literal["greeting", "thanks", "farewell", "smalltalk", "help", "identity", "undo"]
 _COURTESIES: tuple[Social, ...] = ("undo", "identity", "help", "greeting", "thanks", "farewell", "smalltalk")
 """In the order in which the reply answers one."""
+_SHORT = 300
+"""Characters of a message that may ask to forget everything."""
 _ANSWERABLE: frozenset[Social] = frozenset({"identity", "help", "smalltalk", "undo"})
 """Questions of these kinds have an answer by rules."""
 
@@ -195,3 +197,8 @@ def disclosure(text: str, language: Language, now: datetime) -> Disclosure:
     personal = bool(found.facts or found.retractions)
     unsaid = parse(text, detect_language(text, language)).unsaid
     return Disclosure(personal, unsaid, forgets=bool(found.targets) and not personal)
+
+
+def forgets_everything(text: str, language: Language, now: datetime) -> bool:
+    """Whether a message, a short one, asks to forget all that is known."""
+    return len(text) <= _SHORT and EVERYTHING in understand(text, language=language, now=now).forget

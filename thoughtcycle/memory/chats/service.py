@@ -175,7 +175,8 @@ class Chats:
         learned = await self._storage.memories.of_cycles(user, list(cycles))
         gone = [one.id for one in learned if one.current is None and not await self._supported(one, cycles)]
         if gone:
-            await self._erasure.erase(user, gone)
+            await self._erasure.give_up(user, gone, alone=True)
+            await self._erasure.complete(user)
         changed = await self._roll_back(user, cycles)
         async for cycle in self._cycles(user, list(cycles)):
             if emptied_cycle(cycle) != cycle:
@@ -204,7 +205,8 @@ class Chats:
                 await self._storage.erasure.rewrite_journal(owned(user), kept)
             before = rows[-1].number
         if versions := [one.id for one in taught(every, cycles) if one.current is not None]:
-            await self._erasure.erase(user, versions)
+            await self._erasure.give_up(user, versions, alone=True)
+            await self._erasure.complete(user)
         return sum(one.current is None and one.source.cycle not in cycles for one in stored.values())
 
     async def said_in(self, user: str, chat: str) -> Verbatim:

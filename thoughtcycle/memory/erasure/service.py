@@ -117,10 +117,13 @@ class Erasure:
             self._places.append(place)
 
     @explicit
-    async def give_up(self, user: str, ids: Iterable[str], *, cycle: str | None = None) -> list[MemoryRecord]:
+    async def give_up(
+        self, user: str, ids: Iterable[str], *, cycle: str | None = None, alone: bool = False
+    ) -> list[MemoryRecord]:
         """Hides memories so that nothing brings them back; the next `erase` or `erase_due` empties them.
 
-        What is hidden, archived or superseded and says the same, or has the same key, goes with them.
+        What is hidden, archived or superseded and says the same, or has the same key, goes with them, unless
+        they go `alone`.
         Raises MemoryUnknown before changing any.
         """
         wanted = list(dict.fromkeys(ids))
@@ -131,7 +134,9 @@ class Erasure:
                 raise MemoryUnknown(min(unknown))
             kept = await self._core.current(user, [one.id for one in records if one.status != "erased"])
             family = await self._storage.erasure.family(user, [one.id for one in kept])
-            if kept and not isinstance(user, ItemSpace):  # items of one value are not one memory
+            if (
+                kept and not alone and not isinstance(user, ItemSpace)
+            ):  # items of one value are not one memory
                 family += await self._twins(user, family)
             return given_up(family, self._clock(), cycle), kept
 
@@ -288,6 +293,7 @@ class Erasure:
         """Takes the words out of other memories and their history, and from there what said the same."""
         family = {one.id for one in estate.family}
         contents = contents_until(estate.family, estate.journal, self._clock())
+        still = {(one.current or one.id, folded(one)) for one in estate.others if one.status != "erased"}
 
         async def plan() -> tuple[Sequence[Write], int]:
             every = await self._storage.memories.listing(user, STATUSES, limit=None, offset=0)
@@ -303,8 +309,11 @@ class Erasure:
             after = {id(one): two for one, two in await asyncio.to_thread(without, kept.values(), mask)}
             rewritten = {number: after[id(one)] for number, one in kept.items() if id(one) in after}
             for row in rows:
-                if row.number in kept and row.at <= contents.get(folded(kept[row.number]), _NEVER):
-                    rewritten[row.number] = stub(kept[row.number])
+                known = kept.get(row.number)
+                if known is None or (row.memory, folded(known)) in still:
+                    continue
+                if row.at <= contents.get(folded(known), _NEVER):
+                    rewritten[row.number] = stub(known)
             if rewritten:
                 await self._storage.erasure.rewrite_journal(user, rewritten)
             before = rows[-1].number
