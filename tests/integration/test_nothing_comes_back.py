@@ -157,12 +157,14 @@ SAID_BEFORE = [
         ("Na verdade ela se mudou pra Maringá", "sábado foi meu casamento", "odeio jiló"),
         ("apaga tudo", "sim"),
         ("Maring", "casamento", "jil"),
+        "t",
     ),
     (
         "en",
         ("Actually she moved to Maringá", "Saturday was my wedding", "I hate okra"),
         ("forget everything", "yes"),
         ("Maring", "wedding", "okra"),
+        "other",
     ),
 ]
 
@@ -180,19 +182,18 @@ async def assert_nothing_learned(talk: Lab, words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.spec("BY-9", "BY-10")
-@pytest.mark.parametrize(("language", "said", "request_", "words"), SAID_BEFORE)
-@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize(("language", "said", "request_", "words", "thread"), SAID_BEFORE)
 async def test_what_waited_when_everything_was_forgotten_is_never_understood(
     talk: Lab,
     language: str,
     said: tuple[str, ...],
     request_: tuple[str, ...],
     words: tuple[str, ...],
-    elsewhere: bool,
+    thread: str,
 ) -> None:
     await say(talk, *said, language=language)
     assert await talk.memory.conversations.pending_cycles("ana", limit=1)
-    await say(talk, *request_, language=language, thread="other" if elsewhere else "t")
+    await say(talk, *request_, language=language, thread=thread)
     for _ in range(2):
         await talk.understand()
         await assert_nothing_learned(talk, words)
@@ -201,8 +202,7 @@ async def test_what_waited_when_everything_was_forgotten_is_never_understood(
 
 
 @pytest.mark.spec("BY-10")
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("first", ["apaga tudo", "incognito", "paused"])
+@pytest.mark.parametrize(("known", "first"), [(False, "incognito"), (True, "paused")])
 async def test_pauses_and_incognito_change_nothing_about_it(talk: Lab, known: bool, first: str) -> None:
     if known:
         await say(talk, "Gosto de jazz.")
@@ -221,7 +221,7 @@ async def test_pauses_and_incognito_change_nothing_about_it(talk: Lab, known: bo
 async def test_a_formation_under_way_learns_nothing_from_before(
     talk: Lab, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await say(talk, "Na semana que vem caso com o Zoroastro em Maringá.")
+    await say(talk, "sábado foi meu casamento com o Zoroastro em Maringá")
     module = {"judge_cycle": judge_module, "reconcile_facts": reconcile_module}[step]
     original, asked = getattr(module, step), []
 
@@ -296,7 +296,7 @@ async def test_no_memory_is_made_of_marks(talk: Lab, language: str, told: str, f
 
 
 @pytest.mark.spec("BY-9")
-@pytest.mark.parametrize("text", [HIDDEN, f"{HIDDEN}#", f" {HIDDEN} – {HIDDEN}."])
+@pytest.mark.parametrize("text", [f"{HIDDEN}#", f" {HIDDEN} – {HIDDEN}."])
 async def test_marks_alone_are_no_content(talk: Lab, text: str) -> None:
     with pytest.raises(InputRefused, match="mark"):
         await talk.memory.save("ana", [MemoryDraft(content=text)])
