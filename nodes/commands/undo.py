@@ -11,7 +11,7 @@ from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.memory.versioning.undo import UNDOABLE
 from thoughtcycle.mind.streaming import speak
-from thoughtcycle.nodes.actions.memory_delete import MemoryDelete, delete, done_line
+from thoughtcycle.nodes.actions.memory_delete import MemoryDelete, delete, done_line, unlearn_unformed
 from thoughtcycle.nodes.actions.question import AskQuestion, deletion_asked
 from thoughtcycle.nodes.actions.view_queries import EVERYTHING
 from thoughtcycle.nodes.base.cycle import answered, exchange_before, open_cycle
@@ -85,11 +85,14 @@ async def answer_consent(turn: Turn, asked: Step, *, agreed: bool) -> StateUpdat
     elif agreed:
         ids = [record.id for record in await turn.memory.active(turn.user, asked.get("found", ()))]
     about = [topic for topic in asked.get("about", ()) if topic != EVERYTHING]
+    asks = cycle.id if cycle else None
     if ids:
-        await delete(turn, ids, cycle.id if cycle else None, final=final)
+        await delete(turn, ids, asks, final=final)
         line = done_line(turn.language, about, len(ids), final=final)
     else:
         line = action.say(turn.language, "rules.gone" if agreed else "rules.kept")
+    if agreed and EVERYTHING in asked.get("about", ()):
+        await unlearn_unformed(turn, asks)
     reply = await speak(line, chat_history=True)
     status: Literal["done", "nothing"] = "done" if ids else "nothing"
     section = ("outcome.final" if final else "outcome") if ids else "outcome.nothing"

@@ -216,6 +216,13 @@ async def test_pauses_and_incognito_change_nothing_about_it(talk: Lab, known: bo
     await assert_nothing_learned(talk, ("casamento", "jazz"))
 
 
+@pytest.mark.spec("BY-10")
+async def test_after_a_no_it_is_understood(talk: Lab) -> None:
+    await say(talk, "sábado foi meu casamento", "odeio jiló", "apaga tudo", "não")
+    await talk.understand()
+    assert "casamento" in await learned(talk.memory)
+
+
 @pytest.mark.spec("BY-9", "BY-10")
 @pytest.mark.parametrize("step", ["judge_cycle", "reconcile_facts"])
 async def test_a_formation_under_way_learns_nothing_from_before(
