@@ -65,6 +65,7 @@ _SETTING = re.compile(
 _ASSIGNED = re.compile(
     r"(?<![\w.$-])(?P<name>[\w.$-]{2,80})(?P<sign>[\"'\]]{0,2}[ \t]{0,3}(?::=|=>|:|=(?!=))[ \t]{0,3})"
 )
+_ELEMENT = re.compile(r"<(?P<name>[\w.:-]{2,60})>(?P<value>[^<>\n]{1,200})</")
 _VALUE = re.compile(r"(?P<quote>[\"'`])(?P<quoted>[^\n]{1,300}?)(?P=quote)|[^\s\"'`,;<>(){}\[\]|&]{1,300}")
 _TO_SPACE = re.compile(r"[^\s\"']{1,300}")
 _PLACEHOLDER = re.compile(
@@ -147,6 +148,9 @@ def credentials(text: str) -> Iterator[Span]:
             group = match.lastgroup or 0 if pattern is _ADDRESS else "value"
             if not is_expression(text, *match.span(group)):
                 yield match.span(group)
+    for match in _ELEMENT.finditer(text):
+        if _SETTING.search(match["name"]) and not is_expression(text, *match.span("value")):
+            yield match.span("value")
     done = 0
     for match in _ASSIGNED.finditer(text):
         name = _SETTING.search(match["name"]) if match.start() >= done else None
@@ -168,7 +172,7 @@ def credentials(text: str) -> Iterator[Span]:
 def is_expression(text: str, start: int, end: int) -> bool:
     """Whether a value is empty, a placeholder, or code that computes it."""
     code = _PLACEHOLDER.match(text, start, end) or _CALL.match(text, start)
-    return start >= end or code is not None or "…" in text[start:end]
+    return start >= end or code is not None or "…" in text[start:end] or text[start : end + 3].endswith("...")
 
 
 # Forms of words that hold digits or signs and are no passwords.
@@ -176,7 +180,7 @@ _ORDINARY = re.compile(
     r"[$£€#@]?[\d.,]+[a-z%°\"']{0,4}$|[a-z]{1,3}\d{1,3}$|\d{1,2}[h:]\d{2}.{0,6}$|v?\d+(?:[._-][a-z0-9]+)+$|--?[\w-]+$"
     r"|[\w.+-]+@[\w-]*\.[\w.-]+$|(?-i:[a-z._-]+@[a-z-]+)$|(?:[\w-]+\.)+(?:com?|org|net|io|br|pt|dev|local|internal|example|app|py|js|ts|json|ya?ml|md"
     r"|txt|pdf|jpe?g|png|csv|sh|env|log|html?|exe|zip|iso|sql|conf|ini|toml)(?:[/:].*)?$|[./~@#].*|[1-9]\d*x\d+.*"
-    r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$|[\w-]*/.*|.*[(){}\[\]<>;|\\`=:].*|\w+['’]\w*$|.{0,3}\$.*"
+    r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$|[\w-]*/.*|.*[(){}\[\]<>;|\\`=:].*|\w+['’]\w*$|(?:r|us|a|c)?\$(?:\d.*|[a-z_]+$)"
     r"|(?:wpa|oauth|sha|base|utf|ipv|win|windows|iphone|ipad|x86_|amd|python|http|office|covid|rsa|ed)-?\d+(?:[._-]\w+)?$"
     r"|1password$",
     re.IGNORECASE,

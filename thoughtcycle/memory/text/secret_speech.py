@@ -21,10 +21,11 @@ _CLOSERS = ".,;!?)]}\"'”’*_"
 _QUOTED = re.compile(r"\"([^\"\n]{1,100})\"|'([^'\n]{1,100})'|“([^”\n]{1,100})”|«([^»\n]{1,100})»")
 _TOKEN = re.compile(r"[^\s\"“”«»]{1,400}")
 _NUMBER = re.compile(
-    r"(?<![\w.,:/$€£+-])#?(?P<digits>\d{1,2}(?:[ ]?[-–][ ]?\d{1,2}|[ ]\d{1,2}){2,8}"
+    r"(?<![\w.,:/$€£+-])(?:\d?[#*])?(?P<digits>\d{1,2}(?:[ ]?[-–][ ]?\d{1,2}|[ ]\d{1,2}){2,8}"
     r"|\d{3,8}(?:[ -]\d{3,8}){0,8}|\d{1,12})"
     r"[#*]{0,2}(?![\w/:%€$°*+²³-]|[.,]\d|[ ]?[x×=][ ]?\d)"
 )
+_LISTED = re.compile(r"[^\W\d_]{4,40}(?=[.,;)\n]|$)")
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 _SHOUTED = re.compile(r"[!?]+")
 _LEAST = {"": 3, "place": 2, "code": 2}
@@ -60,6 +61,7 @@ class _Speech:
     changes: re.Pattern[str]
     own: re.Pattern[str]
     answered: re.Pattern[str]
+    listed: re.Pattern[str]
     number: re.Pattern[str]
     remarks: frozenset[str]
     judged: frozenset[str]
@@ -80,7 +82,7 @@ def _speech() -> _Speech:
 
     names = "|".join(
         f"(?P<{name}>{either(name)})"
-        for name in ("question", "phrase", "password", "card", "pin", "key", "code")
+        for name in ("question", "phrase", "password", "pin", "card", "key", "code")
     )
     digit = either("number")
     return _Speech(
@@ -104,6 +106,7 @@ def _speech() -> _Speech:
         changes=re.compile(rf"(?<!\w)(?:{either('changes')})(?!\w)"),
         own=re.compile(rf"(?<!\w)(?:{either('own')})(?!\w)"),
         answered=re.compile(rf"(?<![\w'])(?:{either('answered')})[ ]{{1,2}}(?=\S)"),
+        listed=re.compile(r"[,;:/|(\n][ ]?\w?[ ]?$"),
         number=re.compile(rf"(?:{digit})(?:[ ,-]{{1,2}}(?:{digit})){{2,11}}(?!\w)"),
         remarks=words("remarks"),
         judged=words("judged"),
@@ -130,6 +133,9 @@ def _announced(text: str, folded: str, names: Sequence[re.Match[str]]) -> Iterat
             kind == "code" and speech.meant.search(folded, max(0, name.start() - 30), name.start())
         ):
             continue
+        if kind in ("password", "phrase") and (span := _directly(text, folded, name)) is not None:
+            yield span
+            continue
         changed = speech.changes.search(folded, max(0, name.start() - 40), name.start()) is not None
         for tried in range(LINKS):
             link = speech.link.match(folded, at)
@@ -145,8 +151,28 @@ def _announced(text: str, folded: str, names: Sequence[re.Match[str]]) -> Iterat
             at -= 1
     if any(name.lastgroup == "question" for name in names):
         for answer in speech.answered.finditer(folded):
-            if (span := _value(text, folded, answer.end(), "question", said=True)) is not None:
+            said = answer[0].rstrip()[-1] == ":"
+            if (span := _value(text, folded, answer.end(), "question", said=said)) is not None:
                 yield span
+
+
+def _directly(text: str, folded: str, name: re.Match[str]) -> Span | None:
+    """A value right behind its name: quoted, or a word that ends a part of a list ("wifi Mar, senha sol")."""
+    speech, start = _speech(), name.end() + 1
+    if text[name.end() : start] != " " or start == len(text):
+        return None
+    if quoted := _QUOTED.match(text, start):
+        start, end = quoted.span(quoted.lastindex or 0)
+    elif speech.listed.search(folded, max(0, name.start() - 4), name.start()):
+        token = _LISTED.match(text, start)
+        if token is None or not speech.places.search(folded, max(0, name.start() - 60), name.start()):
+            return None
+        end = token.end()
+    else:
+        return None
+    first = folded[start:end].split()[:1]
+    usual = not first or first[0] in speech.remarks | speech.judged or speech.remark.match(first[0])
+    return None if usual else (start, end)
 
 
 def _set_or_typed(text: str, folded: str, names: Sequence[re.Match[str]]) -> Iterator[Span]:
@@ -207,10 +233,11 @@ def _phrase(text: str, folded: str, start: int, kind: str, *, said: bool) -> Spa
         words[0] in speech.judged and (not follows or follows in speech.remarks)
     ):
         return None
-    if not said and len(words) > 1 and speech.remark.match(words[0]):
+    name = text[start].isupper() and text[start + 1 : start + 2].islower()
+    if not (said or name) and (len(words) > 1 or kind == "question") and speech.remark.match(words[0]):
         return None
     closed = end == len(text) or text[end] in "\n.,;!?)"
-    if not said and len(words) == 1 and (len(words[0]) < 4 or not closed):
+    if not said and kind != "question" and len(words) == 1 and (len(words[0]) < 4 or not closed):
         return None
     return start, start + len(text[start:end].rstrip())
 
@@ -293,6 +320,8 @@ def _is_code(folded: str, number: re.Match[str], kind: str, head: str, away: int
         return kind in ("pin", "place", "key")
     if groups > 2:
         return kind in ("pin", "place", "password")
+    if away > 1 and _YEAR.match(number["digits"]):
+        return False
     if kind == "place" and (speech.enters.search(head) is None or _YEAR.match(number["digits"])):
         return False
     least = {"card": 3, "pin": 4, "place": 4, "password": 4, "key": 6, "code": 6}
