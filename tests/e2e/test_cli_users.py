@@ -96,6 +96,7 @@ def test_a_user_is_forgotten_with_the_threads(filled: Path, tmp_path: Path) -> N
     assert told["left"] == {} and told["erased"]["threads"] == 1 and told["erased"]["cycles"] == 2
     assert b"coentro" not in db.read_bytes()
     assert "Nome: Bia" in run("memories", "list", "--user", "bia", db=db).stdout
+    assert ".langgraph_api" in run("forget-user", "--yes", db=db).stdout
     with closing(sqlite3.connect(db)) as opened:
         assert opened.execute("SELECT count(DISTINCT thread_id) FROM checkpoints").fetchone() == (1,)
 

@@ -398,4 +398,5 @@ async def test_forgetting_is_confirmed_and_shows_what_is_left(tmp_path: Path) ->
         assert texts("en", "page")["forgotten"] in gone.text and "Pedro" not in gone.text
         left = gone.text.partition(texts("en", "page")["forgotten.left"])[2]
         assert "<dt>" not in left and "<dt>memories</dt><dd>1</dd>" in gone.text
+        assert ".langgraph_api" in left and "backups" in left
         assert not await ids_of(client)
