@@ -60,7 +60,7 @@ def print_erased(
         out.write(proof.model_dump_json(indent=1).encode())
     saved = texts(ui_language(), "proof").fill("saved", path=path)
     told = {**value, "proof": {"path": str(path), **proof.model_dump(mode="json")}}
-    call.print(told, "\n".join((text, said, saved)))
+    call.print(told, "\n".join(dict.fromkeys((*text.splitlines(), *said.splitlines(), saved))))
     if proof.result != "gone":
         raise typer.Exit(1)
 

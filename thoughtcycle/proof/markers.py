@@ -98,8 +98,14 @@ async def _answer(memory: Memory, user: str, cycle: Cycle, said: str, found: Seq
 
 async def _summarise(memory: Memory, user: str, cycle: Cycle, said: str) -> None:
     at, ids, data = cycle.message.at, (cycle.id,), PreservedData(decisions=(said,))
-    counts = {"original_word_count": 2, "summary_word_count": 2}
-    old = OldCycle(cycle_id=cycle.id, timestamp=at, summary=said, preserved_data=data, **counts)
+    old = OldCycle(
+        cycle_id=cycle.id,
+        timestamp=at,
+        summary=said,
+        preserved_data=data,
+        original_word_count=2,
+        summary_word_count=2,
+    )
     known = await memory.conversation_memory(user, cycle.chat)
     planted = {
         "working": said,
