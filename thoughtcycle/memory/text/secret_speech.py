@@ -30,7 +30,8 @@ _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 _SHOUTED = re.compile(r"[!?]+")
 _LEAST = {"": 3, "place": 2, "code": 2}
 """How odd a word must be beside a name of this class; 1 beside all others."""
-_NAME = re.compile(r"[A-Za-z_-]*\d*")
+SHORT_KEY = 12
+"""Characters under which a word beside a key's name has to be odder: "key signature", "gpt-4o"."""
 _YEAR = re.compile(r"(?:19|20)\d\d$")
 _TOWARDS = ("to", "para", "pra", "por")
 """Links of change ("mudei a senha para"), or else of purpose ("a senha para entrar")."""
@@ -118,7 +119,13 @@ def told_secrets(text: str, folded: str, taken: Sequence[Span]) -> Iterator[Span
 
     `taken`: secrets that are known already, in any order.
     """
-    names = list(_speech().names.finditer(folded))
+    speech = _speech()
+    names = [
+        name
+        for name in speech.names.finditer(folded)
+        if name.lastgroup != "code"
+        or not speech.meant.search(folded, max(0, name.start() - 30), name.start())
+    ]
     found = [*_announced(text, folded, names), *_set_or_typed(text, folded, names)]
     yield from found
     yield from _near(text, folded, names, [*taken, *found])
@@ -129,9 +136,7 @@ def _announced(text: str, folded: str, names: Sequence[re.Match[str]]) -> Iterat
     speech = _speech()
     for name in names:
         kind, at = name.lastgroup or "", name.end()
-        if kind == "question" or (
-            kind == "code" and speech.meant.search(folded, max(0, name.start() - 30), name.start())
-        ):
+        if kind == "question":
             continue
         if kind in ("password", "phrase") and (span := _directly(text, folded, name)) is not None:
             yield span
@@ -266,9 +271,9 @@ def _near(text: str, folded: str, names: Sequence[re.Match[str]], taken: Sequenc
         away, kind = NEAR + 1, ""
         if behind >= 0 and first - ends[behind] < away:
             away, kind = first - ends[behind], names[behind].lastgroup or ""
-        if ahead < len(names) and starts[ahead] - last < min(away - 1, BEFORE):
-            own = number is None or speech.own.search(folded, end, names[ahead].start())
-            kind = names[ahead].lastgroup or "" if own else kind
+        nearer = ahead < len(names) and starts[ahead] - last < min(away - 1, BEFORE)
+        if nearer and (number is None or speech.own.search(folded, end, names[ahead].start())):
+            kind, away = names[ahead].lastgroup or "", starts[ahead] - last + 1
         at = bisect_left(places, first - NEAR)
         placed = at < len(places) and places[at] < first + NEAR
         kind = kind or ("place" if placed else "")
@@ -277,12 +282,10 @@ def _near(text: str, folded: str, names: Sequence[re.Match[str]], taken: Sequenc
             odd = oddness(text[start:end]) or int(
                 kind == "key" and away < 2 and bool(_UUID.fullmatch(text, start, end))
             )
-            usual = kind == "key" and end - start < 12 and _NAME.fullmatch(text, start, end)
-            if (
-                odd >= (1 if placed and head.endswith(" / ") else _LEAST.get(kind, 1))
-                and not usual
-                and not speech.handle.search(head.rpartition("\n")[2][-16:])
-            ):
+            least = 1 if placed and head.endswith(" / ") else _LEAST.get(kind, 1)
+            if kind == "key" and end - start < SHORT_KEY:
+                least = 2
+            if odd >= least and not speech.handle.search(head.rpartition("\n")[2][-16:]):
                 yield start, end
         elif kind and _is_code(folded, number, "pin" if kind == "code" and placed else kind, head, away):
             yield start, end
@@ -320,9 +323,9 @@ def _is_code(folded: str, number: re.Match[str], kind: str, head: str, away: int
         return kind in ("pin", "place", "key")
     if groups > 2:
         return kind in ("pin", "place", "password")
-    if away > 1 and _YEAR.match(number["digits"]):
+    if _YEAR.match(number["digits"]) and (away > 0 or kind == "place"):
         return False
-    if kind == "place" and (speech.enters.search(head) is None or _YEAR.match(number["digits"])):
+    if kind in ("place", "key") and away > 0 and speech.enters.search(head) is None:
         return False
-    least = {"card": 3, "pin": 4, "place": 4, "password": 4, "key": 6, "code": 6}
+    least = {"card": 3, "pin": 4, "place": 4, "password": 4, "key": 6, "code": 5}
     return digits in range(least.get(kind, 9), 9) and (kind != "code" or away < 2)

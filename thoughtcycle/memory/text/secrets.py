@@ -6,7 +6,7 @@ no secret: it identifies, opens nothing, and people ask to keep it; it is masked
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from thoughtcycle.memory.model import MemoryRecord
@@ -26,6 +26,8 @@ from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 MARK = "••••"
 """Replaces a secret."""
 
+SHORT = 1_000
+"""Characters up to which the places of a text's secrets are remembered."""
 _STARS = re.compile(r"[*•]{3,}")
 
 
@@ -34,13 +36,21 @@ def secrets_in(text: str, *, personal: bool = False) -> list[Span]:
 
     With `personal` also numbers of documents and telephones.
     """
+    find = _cached_spans if len(text) <= SHORT else _spans
+    return list(find(text, personal))
+
+
+def _spans(text: str, personal: bool) -> tuple[Span, ...]:
     found: list[Span] = []
     for start, end in sorted([*_candidates(text), *(personal_numbers(text) if personal else ())]):
         if found and start < found[-1][1]:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
             found.append((start, end))
-    return found
+    return tuple(found)
+
+
+_cached_spans = lru_cache(maxsize=512)(_spans)  # a turn shows the same texts several times
 
 
 def masked(text: str, *, personal: bool = False) -> str:
