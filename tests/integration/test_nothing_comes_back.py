@@ -23,6 +23,8 @@ from thoughtcycle.memory.model import STATUSES, Cycle, CycleMessage, Judgement, 
 from thoughtcycle.memory.text.spans import HIDDEN
 from thoughtcycle.nodes.base.context import Context
 
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
 
 @pytest.fixture
 async def talk(tmp_path: Path, database_url: str) -> AsyncIterator[Lab]:
@@ -100,6 +102,7 @@ async def _reworded(memory: Memory) -> None:
     await memory.archive("ana", [one.record.id])
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-9")
 @pytest.mark.parametrize(
     "former", [_hidden, _archived, _superseded, _corrected, _undone, _abandoned, _reworded]
@@ -120,6 +123,7 @@ async def test_each_kind_of_twin_goes_with_what_is_erased(
     assert not [one for one in await memory.list("ana", statuses=STATUSES) if "Zaragoza" in one.text]
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-9")
 async def test_what_was_told_again_after_a_deletion_stays(talk: Lab) -> None:
     memory = talk.memory
@@ -132,6 +136,7 @@ async def test_what_was_told_again_after_a_deletion_stays(talk: Lab) -> None:
     assert kept.text == "Mora em Zaragoza"
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-4")
 async def test_a_chat_that_goes_takes_no_twin_of_another_chat_along(talk: Lab) -> None:
     memory, ids = talk.memory, {}
@@ -201,6 +206,7 @@ async def test_what_waited_when_everything_was_forgotten_is_never_understood(
     assert "jazz" in await learned(talk.memory)
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-10")
 @pytest.mark.parametrize(("known", "first"), [(False, "incognito"), (True, "paused")])
 async def test_pauses_and_incognito_change_nothing_about_it(talk: Lab, known: bool, first: str) -> None:
@@ -216,6 +222,7 @@ async def test_pauses_and_incognito_change_nothing_about_it(talk: Lab, known: bo
     await assert_nothing_learned(talk, ("casamento", "jazz"))
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-10")
 async def test_after_a_no_it_is_understood(talk: Lab) -> None:
     await say(talk, "sábado foi meu casamento", "odeio jiló", "apaga tudo", "não")
@@ -244,6 +251,7 @@ async def test_a_formation_under_way_learns_nothing_from_before(
     assert "Zoroastro" not in found and "Maring" not in found
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-10")
 @pytest.mark.parametrize("state", ["failed", "judged again", "open", "answered again"])
 async def test_nothing_of_before_is_tried_again(talk: Lab, state: str) -> None:
@@ -302,6 +310,7 @@ async def test_no_memory_is_made_of_marks(talk: Lab, language: str, told: str, f
     assert HIDDEN not in await say(talk, ask, language=language)
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-9")
 @pytest.mark.parametrize("text", [f"{HIDDEN}#", f" {HIDDEN} – {HIDDEN}."])
 async def test_marks_alone_are_no_content(talk: Lab, text: str) -> None:
