@@ -106,7 +106,7 @@ def _is_material(message: Message, at: int, language: Language) -> bool:
     """Whether what begins at `at` belongs to a text that the message quotes or gives to work on."""
     folded = message.folded
     named = compiled(_data(language)["material"], language).search(folded.text, 0, at)
-    return named is not None or "```" in folded.original(0, at)
+    return named is not None or "```" in folded.source[: folded.starts[at]]
 
 
 def _final(message: Message, sentence: Sentence, language: Language) -> bool:
