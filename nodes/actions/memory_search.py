@@ -41,7 +41,9 @@ SearchContext = Annotated[str, StringConstraints(strip_whitespace=True, min_leng
 def contexts_by_rules(view: View) -> list[str]:
     """The search contexts: topics that the message asks for, wants forgotten, or corrects."""
     meaning = meaning_of(view)
-    wanted = [*meaning.asked, *meaning.forget, *(target.words for target in meaning.targets if target.words)]
+    worded = [target for target in meaning.targets if target.words]
+    named = (f"{target.context} {target.words}" if target.either else target.words for target in worded)
+    wanted = [*meaning.asked, *meaning.forget, *named]
     if not wanted and asks_beyond_rules(view):
         wanted = list(message_contexts(view.message, view.language))
     if not wanted:

@@ -53,7 +53,10 @@ async def undo(turn: Turn, *, deletions_only: bool = False) -> StateUpdate:
             section = _SECTIONS.get(done.undone.op, "undone.updated")
             undone.setdefault(section, []).append(without_secrets(done.record).text.rstrip("."))
     lines = [_undone_line(words, section, texts) for section, texts in undone.items()]
-    reply = await speak(" ".join(lines) or turn.texts("actions/finish")["rules.undo"], chat_history=False)
+    if not lines:
+        gone = before is not None and _deleted(before)
+        lines = [words["undone.gone"] if gone else turn.texts("actions/finish")["rules.undo"]]
+    reply = await speak(" ".join(lines), chat_history=False)
     outcome = ", ".join(undone) or "undone.nothing"
     step = Step(action="/undo", input="", outcome=outcome, status="done" if undone else "nothing")
     return answered(cycle, reply, step) | {"recalled": _recalled_without(turn, ids)}

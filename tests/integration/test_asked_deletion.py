@@ -164,6 +164,25 @@ async def test_a_yes_to_our_question_deletes_what_it_listed_and_no_more(
         assert "gato" in await talk.answer("desfaz isso")
 
 
+@pytest.mark.spec("BY-9")
+@pytest.mark.parametrize(
+    ("told", "forget", "undo", "said"),
+    [
+        ("Moro em Recife.", "apague definitivamente onde eu moro", "desfaz isso", "definitivo não volta"),
+        ("I live in Bath.", "delete where I live for good", "undo that", "does not come back"),
+    ],
+)
+async def test_one_memory_is_erased_for_good_unasked_and_does_not_come_back(
+    tmp_path: Path, told: str, forget: str, undo: str, said: str
+) -> None:
+    async with lab(tmp_path) as talk:
+        await talk.say(told)
+        done = await talk.say(forget)
+        assert "asked" not in [step["status"] for step in done["steps"]]
+        assert said in await talk.answer(undo)
+        assert await talk.memory.list("ana") == []
+
+
 @pytest.mark.spec("TC-11")
 async def test_anything_else_than_yes_or_no_leaves_the_question_behind(tmp_path: Path) -> None:
     async with lab(tmp_path) as talk:

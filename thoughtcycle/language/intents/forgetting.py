@@ -206,7 +206,7 @@ def _of_contact(folded: Folded, match: re.Match[str], language: Language) -> Tar
     """The contact of somebody else: the text must name both."""
     noun, who = ("noun", "who") if match["who"] else ("noun2", "who2")
     words, either = folded.original(*match.span(who)), _contact_nouns(match[noun], language)
-    return Target(folded.original(*match.span()), words=words, either=either, one=True)
+    return Target(folded.original(*match.span(noun)).lower(), words=words, either=either, one=True)
 
 
 def _contact_nouns(text: str, language: Language) -> tuple[str, ...]:
