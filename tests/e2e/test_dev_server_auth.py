@@ -257,3 +257,20 @@ def test_no_blocking_call_and_no_secret_in_the_log(server: Server) -> None:
     log = server.log.read_text()
     assert "Blocking" not in log
     assert not [secret for secret in (SECRET, *KEYS.values(), token()[:80]) if secret in log]
+
+
+@pytest.mark.spec("BY-9")
+def test_what_is_forgotten_leaves_the_callers_other_threads(bob: httpx.Client) -> None:
+    """The server's copies are reached whoever is calling."""
+
+    def say(thread: str, text: str) -> None:
+        run = {"assistant_id": "thought_cycle", "input": {"messages": [{"role": "human", "content": text}]}}
+        assert bob.post(f"/threads/{thread}/runs/wait", json=run).status_code == 200
+
+    told, other = (bob.post("/threads", json={}).json()["thread_id"] for _ in "ab")
+    say(told, "Lembre que moro em Zaragoza.")
+    say(other, "Onde eu moro?")
+    assert "Zaragoza" in bob.get(f"/threads/{other}").text
+    say(told, "Esqueça que moro em Zaragoza.")
+    for thread in (told, other):
+        assert "Zaragoza" not in bob.get(f"/threads/{thread}").text
