@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.language.intents import is_final
 from thoughtcycle.memory.model import MemoryRecord
+from thoughtcycle.memory.model import Status as MemoryStatus
+from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome, Status
@@ -113,9 +115,11 @@ class MemoryDelete(Action[Chosen]):
         everything = any(target.context == EVERYTHING for target in targets)
         allowed = {memory["id"] for memory in turn.state.get("recalled", ())}
         ids = [id for id in wanted if id in allowed]
-        if targets:
-            known = await turn.memory.list(turn.user)
-            ids += [record.id for record in known] if everything else of_whole_topics(known, targets)
+        final = bool(targets) and isinstance(given, ForGood) and given.final and is_final(turn.message)
+        if everything:
+            ids += await all_memories(turn, final=final)
+        elif targets:
+            ids += of_whole_topics(await turn.memory.list(turn.user), targets)
         ids = list(dict.fromkeys(ids))
         if not ids:
             turn.require_memory()
@@ -123,7 +127,6 @@ class MemoryDelete(Action[Chosen]):
                 return Outcome(self.say(turn.language, "outcome.unlearned"))
             status: Status = "refused" if wanted else "nothing"
             return Outcome(self.say(turn.language, f"outcome.{status}", count=len(wanted)), status)
-        final = bool(targets) and isinstance(given, ForGood) and given.final and is_final(turn.message)
         if everything or not targets or len(ids) > MOST_UNASKED:
             summary = self.say(turn.language, "outcome.asked", count=len(ids))
             about = topics_of(await turn.memory.active(turn.user, ids), turn.language)
@@ -150,6 +153,13 @@ async def delete(turn: Turn, ids: Sequence[str], cycle: str | None, *, final: bo
     """Hides memories, or erases them for good once the turn is over; `cycle` is the one that asks for it."""
     act = turn.memory.erasure.give_up if final else turn.memory.hide
     return await act(turn.user, ids, cycle=cycle)
+
+
+async def all_memories(turn: Turn, *, final: bool) -> list[str]:
+    """The memories that "everything" means: the archived too, and for good also those that are hidden."""
+    statuses: tuple[MemoryStatus, ...] = ("active", "archived", "hidden") if final else ("active", "archived")
+    records = await turn.memory.list(turn.user, statuses=statuses)
+    return [record.id for record in records if record.reason != ERASING]
 
 
 async def unlearn_unformed(turn: Turn, cycle: str | None) -> int:

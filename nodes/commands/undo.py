@@ -11,7 +11,13 @@ from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.memory.versioning.undo import UNDOABLE
 from thoughtcycle.mind.streaming import speak
-from thoughtcycle.nodes.actions.memory_delete import MemoryDelete, delete, done_line, unlearn_unformed
+from thoughtcycle.nodes.actions.memory_delete import (
+    MemoryDelete,
+    all_memories,
+    delete,
+    done_line,
+    unlearn_unformed,
+)
 from thoughtcycle.nodes.actions.question import AskQuestion, deletion_asked
 from thoughtcycle.nodes.actions.view_queries import EVERYTHING
 from thoughtcycle.nodes.base.cycle import answered, exchange_before, open_cycle
@@ -84,7 +90,7 @@ async def answer_consent(turn: Turn, asked: Step, *, agreed: bool) -> StateUpdat
     action, final = MemoryDelete(), asked.get("final", False)
     ids: list[str] = []
     if agreed and EVERYTHING in asked.get("about", ()):
-        ids = [record.id for record in await turn.memory.list(turn.user)]
+        ids = await all_memories(turn, final=final)
     elif agreed:
         ids = [record.id for record in await turn.memory.active(turn.user, asked.get("found", ()))]
     about = [topic for topic in asked.get("about", ()) if topic != EVERYTHING]

@@ -223,6 +223,24 @@ async def test_pauses_and_incognito_change_nothing_about_it(talk: Lab, known: bo
 
 
 @ON_SQLITE
+@pytest.mark.spec("BY-9", "TC-11")
+@pytest.mark.parametrize("final", [False, True])
+async def test_everything_means_archived_memories_too_and_for_good_hidden_ones(
+    talk: Lab, database_url: str, tmp_path: Path, final: bool
+) -> None:
+    drafts = [MemoryDraft(content=f"Mora em {town}") for town in ("Zaragoza", "Natal", "Bogotá")]
+    archived, hidden, _ = [done.record.id for done in await talk.memory.save("ana", drafts)]
+    await talk.memory.archive("ana", [archived])
+    await talk.memory.hide("ana", [hidden])
+    await say(talk, "apague tudo definitivamente" if final else "apaga tudo", "sim")
+    await talk.memory.erasure.finish_erasing("ana")
+    assert await talk.memory.list("ana", statuses=("active", "archived")) == []
+    if final:
+        await undo_all(talk.memory)
+        assert survivors(database_url, tmp_path, "ana", ["Zaragoza", "Natal", "Bogot"]) == []
+
+
+@ON_SQLITE
 @pytest.mark.spec("BY-10")
 async def test_after_a_no_it_is_understood(talk: Lab) -> None:
     await say(talk, "sábado foi meu casamento", "odeio jiló", "apaga tudo", "não")
