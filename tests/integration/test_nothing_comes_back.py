@@ -248,6 +248,7 @@ async def test_after_a_no_it_is_understood(talk: Lab) -> None:
     assert "casamento" in await learned(talk.memory)
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-9", "BY-10")
 @pytest.mark.parametrize("step", ["judge_cycle", "reconcile_facts"])
 async def test_a_formation_under_way_learns_nothing_from_before(
@@ -319,6 +320,7 @@ CODE = [
 ]
 
 
+@ON_SQLITE
 @pytest.mark.spec("BY-9")
 @pytest.mark.parametrize(("language", "told", "forget", "ask"), CODE)
 async def test_no_memory_is_made_of_marks(talk: Lab, language: str, told: str, forget: str, ask: str) -> None:
