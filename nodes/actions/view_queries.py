@@ -6,9 +6,10 @@ from dataclasses import replace
 from thoughtcycle.language.intents import Target, Understanding, parse_choice, understand
 from thoughtcycle.memory.model import Recalled
 from thoughtcycle.memory.text.analyzer import terms
+from thoughtcycle.memory.text.secrets import holds_secret
 from thoughtcycle.mind.base import View
 from thoughtcycle.nodes.actions.answer_filter import answering_memories
-from thoughtcycle.nodes.base.message import tells_in_passing, unasked_secrets
+from thoughtcycle.nodes.base.message import tells_in_passing, with_whole_secrets
 from thoughtcycle.prompts.loader import LANGUAGES, texts
 
 EVERYTHING, LAST = "*", "@last"
@@ -22,13 +23,17 @@ def meaning_of(view: View) -> Understanding:
     "The first one" may answer the rules' own question.
     """
     meaning = understand(view.message, language=view.language, now=view.now)
-    if unasked_secrets(view.message):
-        facts = [
-            fact
+    if holds_secret(view.message):
+        whole = [
+            replace(
+                fact,
+                content=with_whole_secrets(fact.content, view.message),
+                words=with_whole_secrets(fact.words, view.message),
+            )
             for fact in meaning.facts
-            if not tells_in_passing(f"{fact.words}\n{fact.content}", view.message)
         ]
-        meaning = replace(meaning, facts=tuple(facts))
+        kept = (fact for fact in whole if not tells_in_passing(f"{fact.words}\n{fact.content}", view.message))
+        meaning = replace(meaning, facts=tuple(kept))
     options = () if meaning.facts or meaning.asked or meaning.forget else offered_choices(view)
     place = parse_choice(view.message, len(options), view.language) if options else None
     if place is None:

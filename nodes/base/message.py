@@ -1,5 +1,6 @@
 """Finds the user's message of the turn in the state, cleans it, refuses unusable ones."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,6 +13,7 @@ from thoughtcycle.memory.text.secrets import has_value, secret_values
 from thoughtcycle.mind.streaming import envelope
 from thoughtcycle.nodes.base.envelope import enveloped
 
+_SIGN = re.compile(r"(?<=\w)\W")
 _BINARY = 0.1
 """Share of control characters above which a text counts as binary data."""
 
@@ -79,11 +81,19 @@ def tells_in_passing(content: str, message: str, known: str = "") -> bool:
 
     Those of `known`, which it shall replace, are kept already.
     """
-    unasked = (value for value in unasked_secrets(message) if value not in known)
-    foreign = [value for value in secret_values(content) if value not in message and value not in known]
-    return any(has_value(content, value) for value in unasked) or (
-        bool(foreign) and not asks_to_keep(message)
-    )
+    told = {value for value in secret_values(message) if has_value(content, value)}
+    values = (value for value in {*told, *secret_values(content)} if value not in known)
+    return any(not asks_to_keep(message, value if value in message else "") for value in values)
+
+
+def with_whole_secrets(text: str, message: str) -> str:
+    """A piece of a message with whole secrets: a rule may take a sign in one for the end of a sentence."""
+    for value in secret_values(message):
+        cuts = [value[: sign.start()] for sign in _SIGN.finditer(value, 3)]
+        cut = next((one for one in reversed(cuts) if has_value(text, one)), None)
+        if cut is not None and value not in text:
+            text = text.replace(cut, value)
+    return text
 
 
 def _is_text(character: str) -> bool:

@@ -57,7 +57,7 @@ async def test_a_secret_told_in_passing_is_neither_kept_nor_said_back(
     answer = await cycle.answer(said)
     assert line in answer and secret not in answer and answer.count(line) == 1
     await cycle.understand()
-    assert secret not in str([record.model_dump() for record in await cycle.memory.list("ana")])
+    assert await cycle.memory.list("ana") == []
 
 
 async def test_what_stands_beside_a_secret_is_kept(cycle: Lab) -> None:
@@ -84,6 +84,20 @@ async def test_a_secret_kept_on_request_is_shown_only_to_who_asks_for_it(
     state = {"configurable": {"thread_id": "t"}}
     await cycle.answer(other)
     assert secret not in str((await cycle.graph.aget_state(state)).values["recalled"])
+
+
+@pytest.mark.parametrize(
+    ("said", "secret"),
+    [
+        ("Remember my password is hunter2!X.", "hunter2!X"),
+        ("Lembra que a senha do wifi é Qu1nta.do.Vale!", "Qu1nta.do.Vale"),
+        ("Please remember: the garage code is 4711#", "4711#"),
+    ],
+)
+async def test_a_secret_is_kept_whole(cycle: Lab, said: str, secret: str) -> None:
+    await cycle.answer(said)
+    (kept,) = await cycle.memory.list("ana")
+    assert kept.text.endswith(secret) and secret in kept.source.words
 
 
 @pytest.mark.parametrize(
