@@ -129,7 +129,8 @@ DIALOGUES = (
         "pt note",
         (
             ("lembra que a senha do portão é azul com estrela", ("portão",)),
-            ("o que você sabe sobre o portão?", ("azul",)),
+            ("o que você sabe sobre o portão?", ("portão", "•")),
+            ("qual é a senha do portão?", ("azul",)),
         ),
         1,
     ),

@@ -133,13 +133,13 @@ async def test_two_that_carry_out_the_same_commit_do_it_once(
     mongodb_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A living writer is slow, another takes it for dead: here each step is done by both in turn."""
-    original = MEMORIES.carry_out
+    original = MEMORIES.apply_writes
 
     async def twice(db: object, log: Log) -> None:
         await original(db, log)  # type: ignore[arg-type]
         await original(db, log)  # type: ignore[arg-type]
 
-    monkeypatch.setitem(MEMORIES.__dict__, "carry_out", twice)
+    monkeypatch.setitem(MEMORIES.__dict__, "apply_writes", twice)
     async with opened(new_database(mongodb_url)) as memory:
         await memory.save("ana", [OLD])
         await memory.save("ana", DRAFTS)

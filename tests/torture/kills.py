@@ -140,11 +140,11 @@ async def _one(
             begin(op, word, ids=some[:1])
             tell("done", memories=_told([await memory.update(user, some[0], content=word)]))
         case "erase" if some:
-            begin(op, ids=some)
+            gone = _with_twins(current, some)
+            begin(op, ids=list(gone))
             receipt = await memory.erase(user, some)
             assert receipt.left == (), receipt
-            gone = {record.id: record.text for record in current}
-            tell("done", memories=[(id, "erased", "null") for id in some], erased=[gone[id] for id in some])
+            tell("done", memories=[(id, "erased", "null") for id in gone], erased=list(gone.values()))
         case "hide" | "archive" if some:
             begin(op, ids=some)
             tell("done", memories=_told(await getattr(memory, op)(user, some)))
@@ -170,6 +170,16 @@ async def _one(
             there = await memory.list(user, statuses=EVERY)
             brought = [one for one in there if one.current is None and one.text in IMPORTED[file]]
             tell("done", memories=_told(brought))
+
+
+def _with_twins(current: list[MemoryRecord], ids: list[str]) -> dict[str, str]:
+    """Id and text of these memories and of those out of sight that say the same or have their key."""
+    given = [record for record in current if record.id in ids]
+    texts = {record.text for record in given}
+    keys = {record.key for record in given} - {None}
+    aside = [record for record in current if record.status in ("archived", "hidden")]
+    twins = [record for record in aside if record.text in texts or record.key in keys]
+    return {record.id: record.text for record in (*given, *twins)}
 
 
 def _draft(content: str, chance: random.Random) -> MemoryDraft:

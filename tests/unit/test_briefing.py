@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.memories import record
-from thoughtcycle.memory.briefing.builder import RECIPES, Plan, build_brief
+from thoughtcycle.memory.briefing.builder import RECIPES, BriefingOptions, build_brief
 from thoughtcycle.memory.briefing.sections import Material
 from thoughtcycle.memory.model import Cycle, CycleMessage, MemoryHit, MessageHit
 from thoughtcycle.memory.model.conversation import ConversationMemory, OldCycle, Period, Profile, ProfileEntry
@@ -80,7 +80,7 @@ def material(*hits: MemoryHit, **fields: Any) -> Material:
 
 
 def brief(it: Material, tokens: int = 1_000, language: Any = "pt", **options: Any) -> Any:
-    return build_brief(it, Plan(tokens, **options), language)
+    return build_brief(it, BriefingOptions(tokens, **options), language)
 
 
 FULL = material(

@@ -72,7 +72,12 @@ def check_new(path: Path, *, replace: bool) -> None:
 def remove_left_parts() -> int:
     """Removes the unfinished files of processes that died; how many there were. Blocks."""
     removed = 0
-    for entry in _folder().glob(f"*{PART}"):
+    try:
+        entries = list(_folder().glob(f"*{PART}"))
+    except PermissionError as error:
+        log.warning("%s cannot be read (%s): unfinished files stay", _folder(), error.strerror)
+        return 0
+    for entry in entries:
         try:
             handle = os.open(entry, os.O_RDWR)
         except OSError:  # its owner is done with it
