@@ -100,9 +100,7 @@ async def test_a_secret_is_kept_whole(cycle: Lab, said: str, secret: str) -> Non
     assert kept.text.endswith(secret) and secret in kept.source.words
 
 
-@pytest.mark.parametrize(
-    "forget", ["forget the garage code", "forget the garage code 4711#", "Delete the garage code for good"]
-)
+@pytest.mark.parametrize("forget", ["forget the garage code", "forget the garage code 4711#"])
 async def test_a_kept_secret_is_forgotten_without_being_said(cycle: Lab, forget: str) -> None:
     await cycle.answer("Please remember: the garage code is 4711#")
     assert "4711" not in await cycle.answer(forget)
@@ -119,9 +117,9 @@ async def test_a_kept_secret_is_forgotten_without_being_said(cycle: Lab, forget:
     ],
 )
 async def test_a_model_saves_and_changes_secrets_only_where_the_user_asks_for_it(
-    tmp_path: object, database_url: str, fake_openai: FakeOpenAI, said: str, kept: bool
+    tmp_path: object, fake_openai: FakeOpenAI, said: str, kept: bool
 ) -> None:
-    async with lab(tmp_path, fake_openai, url=database_url) as cycle:  # type: ignore[arg-type]
+    async with lab(tmp_path, fake_openai) as cycle:  # type: ignore[arg-type]
         (saved,) = await cycle.memory.save(
             "ana", [MemoryDraft(content="O wifi é da praia", bindings=("wifi",))]
         )
