@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 
 from support.fake_openai import FakeOpenAI
 from support.leaping import PATIENCE
@@ -62,17 +62,24 @@ class Lab:
 
     async def say(self, text: Any, thread: str = "t", **context: Any) -> dict[str, Any]:
         """One turn; the values at its end."""
-        values = await self.graph.ainvoke(
+        return [values async for values in self._values(text, thread, context)][-1]
+
+    async def answer(self, text: Any, thread: str = "t", **context: Any) -> str:
+        """All texts of the reply of one turn, in order, as they were shown before the turn's end redacts them."""
+        shown: dict[str | None, str] = {}
+        async for values in self._values(text, thread, context):
+            for message in replied(values):
+                shown.setdefault(message.id, message.text)
+        return " ".join(shown.values())
+
+    def _values(self, text: Any, thread: str, context: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        return self.graph.astream(
             {"messages": [HumanMessage(text)]},
             {"configurable": {"thread_id": thread}},
             context=Context(**{"user_id": "ana", **context}),
             durability="async",
+            stream_mode="values",
         )
-        return dict(values)
-
-    async def answer(self, text: Any, thread: str = "t", **context: Any) -> str:
-        """All texts of the reply of one turn, in order."""
-        return replies(await self.say(text, thread, **context))
 
     async def understand(self, *kinds: str) -> None:
         """Does what a worker has to do by now; of jobs of these kinds only, where some are named."""
@@ -84,12 +91,14 @@ class Lab:
 
 def replies(values: dict[str, Any]) -> str:
     """What was said after the last user message."""
-    texts: list[str] = []
-    for message in reversed(values["messages"]):
-        if isinstance(message, HumanMessage):
-            break
-        texts.insert(0, message.text)
-    return " ".join(texts)
+    return " ".join(message.text for message in replied(values))
+
+
+def replied(values: dict[str, Any]) -> list[AnyMessage]:
+    """The messages after the last user message; all where there is none."""
+    messages: list[AnyMessage] = values["messages"]
+    asked = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    return messages[asked[-1] + 1 :] if asked else messages
 
 
 @asynccontextmanager

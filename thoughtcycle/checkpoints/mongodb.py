@@ -131,7 +131,7 @@ class MongoSaver(MongoDBSaver):
         """Stores a checkpoint and, where a turn begins, deletes what lies too far behind."""
         place = config.get("configurable", {})
         ids = (place["thread_id"], place["checkpoint_ns"], checkpoint["id"])
-        key = dict(zip(_KEY, map(_text, ids), strict=True))
+        key: dict[str, Any] = dict(zip(_KEY, map(_text, ids), strict=True))
         type_, data = self.serde.dumps_typed(checkpoint)
         about: Mapping[str, Any] = get_checkpoint_metadata(config, metadata)
         fields = {

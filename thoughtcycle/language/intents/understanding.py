@@ -131,7 +131,7 @@ def _narrowed(contexts: tuple[str, ...]) -> tuple[str, ...]:
 def _read(message: Message, sentence: Sentence, language: Language, now: datetime, found: _Findings) -> None:
     """Adds what one sentence means."""
     text, words = message.text(sentence).strip(" \n,.!?*"), word_lists(language, "language/social")
-    social = {name for name in _COURTESIES if compiled(words[name], language).search(text)}
+    social: set[Social] = {name for name in _COURTESIES if compiled(words[name], language).search(text)}
     found.social |= social
     nods = compiled(words["nods"], language).fullmatch(text) is not None  # "ok", "sério?"
     served = nods or not _ANSWERABLE.isdisjoint(social)

@@ -144,8 +144,10 @@ class _BriefingBuilder:
         for name, text in written.items():
             if text or self._left_out[name]:
                 items = self._shown.get(name, ())
-                shown = tuple((item.id, round(item.score, 3), item.origin) for item in items)
-                accounts.append(Section(name, shown, self._left_out[name], estimate_tokens(text)))
+                shown: list[tuple[str, float, Origin]] = [
+                    (item.id, round(item.score, 3), item.origin) for item in items
+                ]
+                accounts.append(Section(name, tuple(shown), self._left_out[name], estimate_tokens(text)))
         return BuiltBriefing(memory, session, tuple(accounts))
 
     def _is_shown(self, item: Item) -> bool:

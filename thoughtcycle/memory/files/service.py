@@ -80,10 +80,12 @@ class Files:
         except ModelFailed as failure:
             log.warning("a file is kept without vectors: %s", failure.code)
             vectors = {}
-        for _ in range(_TRIES):
+        tries = 0
+        while True:
             await self._storage.files.put(user, content.sha256, attachment.data)
             (saved,) = await self._records.save(user, [draft], vectors=vectors)
-            if content.sha256 in await self._storage.files.listing(user):
+            tries += 1
+            if tries == _TRIES or content.sha256 in await self._storage.files.listing(user):
                 break
         if saved.outcome == "erased":  # after this cycle began
             await self._storage.files.drop(user, content.sha256)

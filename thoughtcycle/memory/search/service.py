@@ -126,7 +126,7 @@ class Search:
         """The hits of `query` among active and archived memories, as `include` says."""
         if query.limit < 1:
             return []
-        statuses = [status for part, status in _STATUSES.items() if part in include]
+        statuses: list[Status] = [status for part, status in _STATUSES.items() if part in include]
         found = await self.candidates(user, query, statuses)
         read = await self._record_cache.records(user, {one.memory: one.revision for one in found})
         records = {

@@ -58,7 +58,8 @@ def language_of(request: Request) -> Language:
     if chosen is not None:
         return chosen
     wanted = request.headers.get("accept-language", "").casefold()
-    return min((one for one in LANGUAGES if one in wanted), key=wanted.find, default="en")
+    accepted: list[Language] = [one for one in LANGUAGES if one in wanted]
+    return min(accepted, key=wanted.find) if accepted else "en"
 
 
 def status_of(error: ThoughtcycleError) -> int:

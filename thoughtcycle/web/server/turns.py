@@ -32,8 +32,16 @@ class TokenCount(UsageMetadataCallbackHandler):
     """
 
     run_inline = True
-    ignore_chain = True
-    ignore_chat_model = True
+
+    @property
+    def ignore_chain(self) -> bool:
+        """True: steps of a graph have no tokens."""
+        return True
+
+    @property
+    def ignore_chat_model(self) -> bool:
+        """True: the tokens are told at the end of a call."""
+        return True
 
     @property
     def total(self) -> int:

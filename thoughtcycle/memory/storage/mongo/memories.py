@@ -202,7 +202,8 @@ class MongoMemories(Memories, Repository):
         if keys:  # ids come from an index, which has recovered the last commit
             await MEMORIES.recover(db, space)
         query = {"memoriesId": space, "status": "active"}
-        wanted, shown = (("_id", ids), ("activeKey", keys)), dict.fromkeys(ITEM_FIELDS, 1)
+        wanted: tuple[tuple[str, Collection[str]], ...] = (("_id", ids), ("activeKey", keys))
+        shown: Document = dict.fromkeys(ITEM_FIELDS, 1)
         return [
             item_of(plain_fields(document))
             for field, values in wanted

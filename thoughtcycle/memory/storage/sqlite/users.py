@@ -20,13 +20,12 @@ _BYTES = (
     "SELECT sum(length(data)) FROM files WHERE user = ?",
     "SELECT sum(length(data)) FROM message_vectors JOIN cycles ON cycles.id = cycle WHERE user = ?",
 )
-OWNED = dict.fromkeys(("accesses", "vectors", "memories", "journal"), "space") | dict.fromkeys(
-    (
-        *("cycles", "conversations", "jobs", "documents", "settings", "tombstones", "erasure_keys", "files"),
-        *("channel_links", "link_codes"),
-    ),
-    "user",
+_BY_SPACE: tuple[str, ...] = ("accesses", "vectors", "memories", "journal")
+_BY_USER: tuple[str, ...] = (
+    *("cycles", "conversations", "jobs", "documents", "settings", "tombstones", "erasure_keys", "files"),
+    *("channel_links", "link_codes"),
 )
+OWNED = {table: column for column, tables in (("space", _BY_SPACE), ("user", _BY_USER)) for table in tables}
 """Table → column that names the user; children come first.
 
 `message_vectors` go with cycles, `conversation_entries` with documents.
