@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.language.intents import is_final
@@ -20,6 +20,7 @@ from thoughtcycle.nodes.actions.deletion_targets import (
     of_whole_topics,
     topics_of,
 )
+from thoughtcycle.nodes.actions.item_forms import id_in, ids_in
 from thoughtcycle.nodes.actions.view_queries import EVERYTHING, LAST, has_run, meaning_of
 from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.nodes.recall import rebrief
@@ -27,7 +28,7 @@ from thoughtcycle.prompts.loader import Language
 
 log = logging.getLogger(__name__)
 
-MemoryId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+MemoryId = Annotated[str, BeforeValidator(id_in), StringConstraints(min_length=1, max_length=200)]
 
 
 class ForGood(BaseModel):
@@ -35,7 +36,7 @@ class ForGood(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    ids: list[MemoryId]
+    ids: Annotated[list[MemoryId], BeforeValidator(ids_in)]
     final: bool = True
 
 

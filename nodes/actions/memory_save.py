@@ -5,7 +5,14 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    model_validator,
+)
 
 from thoughtcycle.language.facts import Fact
 from thoughtcycle.language.parse import parse
@@ -15,6 +22,7 @@ from thoughtcycle.memory.text.secrets import holds_secret, secret_values, withou
 from thoughtcycle.memory.text.spans import HIDDEN, is_blank
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
+from thoughtcycle.nodes.actions.item_forms import LONGEST_BINDING, TYPE, bindings_in, item_in, type_in
 from thoughtcycle.nodes.actions.update_targets import ambiguous_moves, relative_meant, takes_the_place
 from thoughtcycle.nodes.actions.view_queries import brief_list, has_key, has_run, meaning_of
 from thoughtcycle.nodes.attachments import ACTION as ATTACH
@@ -23,8 +31,9 @@ from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.prompts.loader import Language
 from thoughtcycle.text_clipping import clip_middle
 
-Binding = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-TypeName = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[\w.+/-]{1,40}$")]
+Binding = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_BINDING)]
+Bindings = Annotated[list[Binding], BeforeValidator(bindings_in)]
+TypeName = Annotated[str, BeforeValidator(type_in), StringConstraints(pattern=TYPE)]
 
 
 def _storable(content: Any) -> Any:
@@ -57,7 +66,12 @@ class SaveItem(BaseModel):
 
     type: TypeName = "text"
     content: Content
-    bindings: list[Binding] = Field(default_factory=list, max_length=12)
+    bindings: Bindings = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        return item_in(value)
 
 
 class KnownItem(SaveItem):

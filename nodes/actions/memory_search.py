@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import StringConstraints
+from pydantic import BeforeValidator, StringConstraints
 
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.intents import understand
@@ -16,6 +16,7 @@ from thoughtcycle.memory.text.secrets import answering
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.deletion_targets import ambiguous_deletions, deletions
+from thoughtcycle.nodes.actions.item_forms import context_in
 from thoughtcycle.nodes.actions.view_queries import (
     ALL_OR_LAST,
     EVERYTHING,
@@ -35,7 +36,11 @@ log = logging.getLogger(__name__)
 
 _NEWEST = 500
 """Newest memories that are scanned for a topic when no search finds one of it."""
-SearchContext = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
+SearchContext = Annotated[
+    str,
+    BeforeValidator(context_in),
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=300),
+]
 
 
 def contexts_by_rules(view: View) -> list[str]:

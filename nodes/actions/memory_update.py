@@ -3,14 +3,15 @@
 import logging
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.model import MemoryRecord, as_text
 from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome, Status
-from thoughtcycle.nodes.actions.memory_save import Binding, Content, safe_bindings, said, usable
+from thoughtcycle.nodes.actions.item_forms import change_in
+from thoughtcycle.nodes.actions.memory_save import Bindings, Content, safe_bindings, said, usable
 from thoughtcycle.nodes.actions.update_targets import changes
 from thoughtcycle.nodes.actions.view_queries import brief_list, has_run, meaning_of, says_of
 from thoughtcycle.nodes.base.message import tells_in_passing
@@ -26,7 +27,12 @@ class UpdateItem(BaseModel):
 
     id: Annotated[str, StringConstraints(min_length=1, max_length=200)] = Field(validation_alias="_id")
     content: Content
-    bindings: list[Binding] | None = Field(default=None, max_length=12)
+    bindings: Bindings | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        return change_in(value)
 
 
 class KnownUpdate(UpdateItem):

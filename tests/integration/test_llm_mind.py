@@ -148,7 +148,7 @@ ASK_FAILURES = [
     (Reply('["nome"', finish="length"), "model_length", 1),
     (Reply('["nome"]', finish="content_filter"), "model_withheld", 1),
     (Raw(f"<html>{KEY}</html>"), "model_protocol", 1),
-    ('["nome", "cid', "model_answer", 2),
+    ('["nome" "cidade"]', "model_answer", 2),
     ('{"a": 1}', "model_answer", 2),
 ]
 
@@ -202,11 +202,11 @@ async def test_the_time_out_is_total_not_per_read(mind, fake_openai, leap):
 
 async def test_one_request_to_repair_shows_the_problem(mind, fake_openai):
     seen = view()
-    fake_openai.say('["nome", "cid', '["nome", "cidade"]')
+    fake_openai.say('["nome" "cidade"]', '["nome", "cidade"]')
     assert await mind.ask(ASK, seen) == ["nome", "cidade"]
     repair = fake_openai.requests[1]
     assert "não pôde ser usada: not valid JSON" in repair.text("user")
-    assert repair.text("assistant") == '["nome", "cid'
+    assert repair.text("assistant") == '["nome" "cidade"]'
     assert len(seen.usage) == 2
 
 
@@ -350,7 +350,7 @@ async def streamed(graph) -> list[tuple[str, Any]]:
 
 @pytest.mark.spec("TC-4", "TC-13")
 async def test_only_the_reply_reaches_the_message_stream(mind, fake_openai):
-    fake_openai.say('["segredo"', '["segredo"]', "<think>segredo</think>Olá, Ana querida!")
+    fake_openai.say('["segredo" "x"]', '["segredo"]', "<think>segredo</think>Olá, Ana querida!")
     parts = await streamed(graph_of(mind))
     seen = [payload for mode, payload in parts if mode == "messages"]
     assert [chunk.text for chunk, _ in seen if chunk.text] == ["Olá,", " Ana", " querida!"]

@@ -1,11 +1,14 @@
-"""Parsing what models write: thoughts and fences off, then strictly by the schema."""
+"""Parsing what models write: thoughts and fences off, whole items only, never half of a value."""
 
+from contextlib import suppress
+from time import process_time
 from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from thoughtcycle.mind.answer_parser import ThoughtFilter, UnusableAnswer, parse, without_thoughts
+from thoughtcycle.mind.answer_parser import ThoughtFilter, parse, without_thoughts
+from thoughtcycle.mind.coercion import UnusableAnswer
 
 
 class Item(BaseModel):
@@ -34,6 +37,16 @@ class Item(BaseModel):
         ),
         ('so be it</think> ["nome"]', list[str], ["nome"]),
         ("42", int, 42),
+        ("nome", list[str], ["nome"]),
+        ('["nome", "cid', list[str], ["nome"]),
+        ('[{"type":"text","content":"a"},{"type":"te', list[Item], [Item(type="text", content="a")]),
+        ('["a"]\n["b"]', list[str], ["a", "b"]),
+        ("[\n'a', \"it's\", None, True,]", list[Any], ["a", "it's", None, True]),
+        ("{'a': true, b: [1, 2,],}", dict[str, Any], {"a": True, "b": [1, 2]}),
+        ("['\\ud83d\\ude00']", list[str], ["😀"]),
+        ("[“nome”, “cidade”]", list[str], ["nome", "cidade"]),
+        ('Vi [isto] e digo:\n```json\n["nome"]\n```\nou ["outro"]', list[str], ["nome"]),
+        ('Sobre [isto]: ["nome"]', list[str], ["nome"]),
     ],
 )
 def test_usable_answers(answer, schema, expected):
@@ -45,13 +58,14 @@ def test_usable_answers(answer, schema, expected):
     [
         ("", str),
         ("<think>never ends", str),
-        ("nome", list[str]),
-        ('["nome", "cid', list[str]),
-        ('[{"type":"text","content":"a"},{"type":"te', list[Item]),
+        ("uma frase inteira que não é o nome de nada do que se pediu", list[str]),
+        ('["ele disse "oi" ontem"]', list[str]),
+        ("['camarão d'água']", list[str]),
+        ("['a' 'b']", list[str]),
+        ('[{"type":"text" "content":"a"}]', list[Item]),
+        ('[{"type":"te', list[Item]),
         ('{"items":[{"type":"text","content":"a"}', Item),  # the inner item is whole: still refused
-        ('[{"type":"text","content":"a"},{"type":"image","content":"b"}]', list[Item]),
         ('{"type":"text","content":"a","user":"bob"}', Item),
-        ('["a"]\n["b"]', list[str]),
         ("[" * 100_000, list[Any]),
     ],
 )
@@ -60,9 +74,22 @@ def test_unusable_answers_are_refused_whole(answer, schema):
         parse(answer, schema)
 
 
-def test_the_problem_names_the_place_and_not_the_value():
-    with pytest.raises(UnusableAnswer, match=r"^1\.type: Input should be 'text' or 'json'$"):
-        parse('[{"type":"text","content":"a"},{"type":"secret","content":"b"}]', list[Item])
+def test_good_items_are_kept_and_the_reason_names_the_place_and_not_the_value():
+    left_out: list[str] = []
+    found = parse('[{"type":"text","content":"a"},{"type":"secret","content":"b"}]', list[Item], left_out)
+    assert found == [Item(type="text", content="a")]
+    assert left_out == ["1.type: Input should be 'text' or 'json'"]
+    with pytest.raises(UnusableAnswer, match=r"^0\.type: Input should be 'text' or 'json'$"):
+        parse('[{"type":"secret","content":"b"}]', list[Item])
+
+
+@pytest.mark.parametrize("piece", ['"', "{'a", "[1,", "['a' ", "[a,{", "\\", "{'a':[1,", "-", "]}", "[]{"])
+def test_a_hostile_answer_is_read_in_no_time(piece):
+    start = process_time()
+    for text in (piece * 20_000, f"[{piece * 5_000}]", f"{piece * 3_000}{']}' * 3_000}"):
+        with suppress(UnusableAnswer):
+            parse(text, list[str])
+    assert process_time() - start < 3
 
 
 @pytest.mark.parametrize(

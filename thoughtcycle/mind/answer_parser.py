@@ -1,21 +1,14 @@
-"""Parses a model's output: removes its thoughts, decodes JSON, validates by the schema."""
+"""Parses a model's output: removes its thoughts, reads its values, fits them to the schema."""
 
-import json
 import re
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from thoughtcycle.memory.model import without_null
+from thoughtcycle.mind.coercion import UnusableAnswer, fit, value_of, wants_list
 
 OPEN, CLOSE = "<think>", "</think>"
 
 _FENCED = re.compile(r"\A```[\w-]*\s*\n(.*?)\n?\s*```\Z", re.DOTALL)
-_START = re.compile(r"[\[{]")
-
-
-class UnusableAnswer(Exception):
-    """The answer does not fit the schema; the text says why, for the model."""
 
 
 class ThoughtFilter:
@@ -90,43 +83,27 @@ def _after_thoughts(text: str) -> str:
     return text
 
 
-def parse(answer: str, schema: Any) -> Any:
-    """Parses `answer` and validates it by `schema`; for `str` the stripped text.
+def parse(answer: str, schema: Any, left_out: list[str] | None = None) -> Any:
+    """Reads `answer` as a value of `schema`; for `str` the stripped text.
 
-    Raises UnusableAnswer; never returns half of an answer.
+    For a list: one item alone, wrappers (`{"memories": […]}`, a call with its arguments), lists on several
+    lines, and short bare texts where texts are wanted. Items that do not fit are left out; the reasons,
+    without a word of the answer, go to `left_out`. Raises UnusableAnswer where nothing is left.
     """
     text = without_thoughts(answer) if schema is str else _after_thoughts(answer)
-    if fenced := _FENCED.match(text):
+    if schema is str and (fenced := _FENCED.match(text)):
         text = fenced[1].strip()
     if not text:
         raise UnusableAnswer("the answer is empty")
     if schema is str:
         return without_null(text)
-    try:
-        return TypeAdapter(schema).validate_python(_json(text))
-    except ValidationError as error:
-        raise UnusableAnswer(_describe(error)) from None
-
-
-def _json(text: str) -> Any:
-    """The one JSON value of `text`, with any words around it; refuses a second value."""
-    start = _START.search(text)
-    try:
-        if start is None:
-            return without_null(json.loads(text))
-        value, end = json.JSONDecoder().raw_decode(text, start.start())
-        value = without_null(value)
-    except json.JSONDecodeError as error:
-        raise UnusableAnswer(f"not valid JSON: {error.msg} at character {error.pos}") from None
-    except ValueError:  # an integer of thousands of digits
-        raise UnusableAnswer("a number has too many digits") from None
-    except RecursionError:
-        raise UnusableAnswer("the JSON is nested too deeply") from None
-    if _START.search(text, end):
-        raise UnusableAnswer("there is more than one JSON value")
-    return value
-
-
-def _describe(error: ValidationError) -> str:
-    problems = error.errors(include_url=False, include_input=False, include_context=False)[:5]
-    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'answer'}: {each['msg']}" for each in problems)
+    value, cut = value_of(text)
+    reasons = ["it ends in the middle"] if cut else []
+    if cut and not wants_list(schema):
+        raise UnusableAnswer("the JSON ends in the middle")
+    found = fit(value, schema, reasons)
+    if cut and found in ([], ()):
+        raise UnusableAnswer("the JSON ends in the middle")
+    if left_out is not None:
+        left_out += reasons
+    return found

@@ -10,9 +10,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from thoughtcycle.errors import ModelFailed
-from thoughtcycle.mind.answer_parser import UnusableAnswer, parse
+from thoughtcycle.mind.answer_parser import parse
 from thoughtcycle.mind.base import Mind, Question, Usage, View
 from thoughtcycle.mind.clients import Clients
+from thoughtcycle.mind.coercion import UnusableAnswer
 from thoughtcycle.mind.model_call import ModelCall, ModelSlot
 from thoughtcycle.mind.model_settings import (
     BACKGROUND_TIMEOUT,
