@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar
+from collections.abc import Callable, Collection, Iterable
+from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +17,7 @@ from pydantic import (
 from thoughtcycle.language.facts import Fact
 from thoughtcycle.language.parse import parse
 from thoughtcycle.memory.model import Kind, MemoryDraft, Recalled, Source, as_text
+from thoughtcycle.memory.rules.completion import complete
 from thoughtcycle.memory.text.analyzer import terms
 from thoughtcycle.memory.text.secrets import holds_secret, secret_values, without_secrets, writes_mask_over
 from thoughtcycle.memory.text.spans import HIDDEN, is_blank
@@ -55,7 +56,14 @@ def usable(content: Any, longest: int) -> bool:
     return 0 < len(text) <= longest and not is_blank(text) and text not in ("null", "{}", "[]")
 
 
+def _one_of(known: Collection[str]) -> Callable[[Any], Any]:
+    """Reads a model's word: one of `known`, else None."""
+    return lambda value: value if isinstance(value, str) and value in known else None
+
+
 DEPTH = 20
+SLOTS = ("name", "age", "birthday", "home", "work", "marital")
+"""Keys of which a person has one; a model may say that a fact is that one."""
 Content = Annotated[Any, AfterValidator(_storable)]
 
 
@@ -67,6 +75,8 @@ class SaveItem(BaseModel):
     type: TypeName = "text"
     content: Content
     bindings: Bindings = []
+    kind: Annotated[Kind | None, BeforeValidator(_one_of(get_args(Kind)))] = None
+    key: Annotated[str | None, BeforeValidator(_one_of(SLOTS))] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -77,7 +87,6 @@ class SaveItem(BaseModel):
 class KnownItem(SaveItem):
     """An item found by the rules, with its slot and the user's words."""
 
-    kind: Kind | None = None
     key: str | None = None
     weight: float = 1.0
     words: str = ""
@@ -183,18 +192,24 @@ def _draft(item: SaveItem, turn: Turn, longest: int) -> MemoryDraft | None:
     if tells_in_passing(text, turn.message) or (HIDDEN in text and HIDDEN not in turn.message):
         return None
     known = item if isinstance(item, KnownItem) else None
-    return MemoryDraft(
+    draft = MemoryDraft(
         content=text if isinstance(item.content, str) else item.content,
         type=item.type,
-        kind=known.kind if known else None,
-        key=known.key if known else None,
-        weight=known.weight if known else 1.0,
         bindings=safe_bindings(item.bindings, text),
+        said=turn.now(),
         source=Source(
             cycle=turn.state.get("cycle_id"),
             words=known.words if known else said(text, turn.message, turn.language),
         ),
     )
+    if known:
+        slot = {"kind": known.kind, "key": known.key, "weight": known.weight}
+        return complete(draft.model_copy(update=slot), turn.language, turn.now())
+    read = complete(draft, turn.language, turn.now())
+    if read.kind is not None:
+        return read
+    key = item.key if item.kind == "bio" else None  # a model's word counts where the rules read nothing
+    return complete(read.model_copy(update={"kind": item.kind, "key": key}), turn.language, turn.now())
 
 
 def safe_bindings(bindings: Iterable[str], content: str) -> tuple[str, ...]:

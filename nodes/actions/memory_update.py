@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.model import MemoryRecord, as_text
+from thoughtcycle.memory.rules.completion import dated
 from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.nodes.actions.base import Action, Outcome, Status
@@ -126,17 +127,19 @@ async def _update(item: UpdateItem, turn: Turn) -> MemoryRecord | None:
     (former,) = await turn.memory.active(turn.user, [item.id]) or (None,)
     if former is None or tells_in_passing(as_text(item.content), turn.message, former.text):
         return None
+    content = dated(item.content, turn.language, turn.now())
     try:
         return await turn.memory.update(
             turn.user,
             item.id,
-            content=item.content,
+            content=content,
             bindings=item.bindings and safe_bindings(item.bindings, as_text(item.content)),
             key=item.key if isinstance(item, KnownUpdate) else None,
             cycle=turn.state.get("cycle_id"),
             words=item.words
             if isinstance(item, KnownUpdate)
             else said(as_text(item.content), turn.message, turn.language),
+            said=turn.now(),
         )
     except (NotAllowed, InputRefused) as refusal:
         log.info("update refused: %s", refusal.code)

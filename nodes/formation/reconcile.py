@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from thoughtcycle.language.facts import Claim, Relation
 from thoughtcycle.language.facts import reconcile as relate
 from thoughtcycle.memory.model import Cycle, FoundFact, Judgement, MemoryDraft, MemoryRecord, Source
+from thoughtcycle.memory.rules.completion import complete
 from thoughtcycle.nodes.formation.run import FormationRun
 from thoughtcycle.nodes.formation.state import FormationUpdate
 from thoughtcycle.prompts.loader import Language, texts
@@ -27,7 +28,8 @@ async def reconcile(forming: FormationRun) -> FormationUpdate:
 async def reconcile_facts(forming: FormationRun, cycle: Cycle, judgement: Judgement) -> None:
     """Reconciles all facts of a judgement with known memories."""
     for fact in judgement.facts:
-        await _reconcile_fact(forming, cycle, fact, drafted(fact, cycle, judgement))
+        draft = complete(drafted(fact, cycle, judgement), forming.language, cycle.message.at)
+        await _reconcile_fact(forming, cycle, fact, draft)
 
 
 async def _reconcile_fact(forming: FormationRun, cycle: Cycle, fact: FoundFact, draft: MemoryDraft) -> None:

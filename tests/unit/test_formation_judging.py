@@ -233,7 +233,9 @@ async def test_a_bad_fact_is_refused_and_the_others_stay(item: Any) -> None:
 async def test_values_of_a_fact_are_brought_into_range() -> None:
     odd = fact(t="alien", w=85, bindings="x", landmark="yes")
     (found,) = (await ask(answer(type="poem", facts=[odd], mood="sad")))[0].facts
-    assert (found.kind, found.weight, found.bindings, found.landmark) == (None, 1.0, (), False)
+    assert (found.kind, found.weight, found.bindings, found.landmark) == ("bio", 1.0, (), False), (
+        "as the rules read it"
+    )
 
 
 @pytest.mark.spec("SM-4")

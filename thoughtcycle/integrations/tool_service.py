@@ -101,7 +101,7 @@ class ToolService:
         text = self._checked(request, content)
         source = Source(cycle=request.cycle, words=said(text, request.message, self._language))
         draft = MemoryDraft(content=text, bindings=safe_bindings(topics, text), source=source)
-        (saved,) = await memory.save(request.user, [draft])
+        (saved,) = await memory.save(request.user, await memory.complete(request.user, [draft]))
         if saved.outcome == "erased":
             return ToolAnswer(self.texts["save.deleted"])
         section, id = "save.known" if saved.outcome == "known" else "save.done", saved.record.id
@@ -113,7 +113,10 @@ class ToolService:
         known = await memory.active(request.user, shown)
         text = self._checked(request, content, "\n".join(record.text for record in known))
         words = said(text, request.message, self._language)
-        record = await memory.update(request.user, shown[0], content=text, cycle=request.cycle, words=words)
+        (new,) = await memory.complete(request.user, [MemoryDraft(content=text)])
+        record = await memory.update(
+            request.user, shown[0], content=new.content, cycle=request.cycle, words=words
+        )
         return ToolAnswer(self.texts.fill("update.done", id=record.id[:SHORT]), (record.id,), changed=True)
 
     async def delete(self, memory: Memory, request: ToolRequest, *, ids: list[str]) -> ToolAnswer:

@@ -1,11 +1,12 @@
 """Memory: opens a database, puts the services together, and offers their calls to applications."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Self
+from zoneinfo import ZoneInfo
 
 from thoughtcycle.memory.channels import Channels
 from thoughtcycle.memory.chats import Chats
@@ -16,13 +17,15 @@ from thoughtcycle.memory.files import Files
 from thoughtcycle.memory.index import BUDGET, Embedder
 from thoughtcycle.memory.items import Items
 from thoughtcycle.memory.maintenance import Maintenance, Reembedding
-from thoughtcycle.memory.model import utc_now
+from thoughtcycle.memory.model import MemoryDraft, utc_now
 from thoughtcycle.memory.offline import SPOOL_BYTES, Outage, SpooledTranscript
 from thoughtcycle.memory.records import Lifecycle, Records, RecordUpkeep
+from thoughtcycle.memory.rules.completion import complete
 from thoughtcycle.memory.search import Explainer, PassiveRecall, Search
 from thoughtcycle.memory.storage import Storage, open_storage, remove_left_parts
 from thoughtcycle.memory.transcript import Transcript
 from thoughtcycle.memory.transfer import Export, Import
+from thoughtcycle.prompts.loader import LANGUAGES
 
 
 class Memory:
@@ -155,6 +158,17 @@ class Memory:
             finally:
                 await memory.recall.stop_warming()
                 await memory.core.accesses.close()
+
+    async def complete(self, user: str, drafts: Iterable[MemoryDraft]) -> list[MemoryDraft]:
+        """`drafts` with what they leave open (`rules.completion`), in the user's language and time zone.
+
+        Those that people and models make; `save` itself keeps a draft as it is.
+        """
+        settings = await self.conversations.preferences(user)
+        language, now = settings.language or LANGUAGES[0], self.core.clock()
+        if settings.time_zone is not None:
+            now = now.astimezone(ZoneInfo(settings.time_zone))
+        return await asyncio.to_thread(lambda: [complete(draft, language, now) for draft in drafts])
 
     @property
     def index_memory(self) -> int:

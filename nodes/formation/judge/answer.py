@@ -8,7 +8,8 @@ from typing import Annotated, Any, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from thoughtcycle.language.parse import fold_word
-from thoughtcycle.memory.model import ExchangeType, FoundFact, Kind, Mood, Recalled
+from thoughtcycle.memory.model import ExchangeType, FoundFact, Kind, MemoryDraft, Mood, Recalled, Source
+from thoughtcycle.memory.rules.completion import FEELING, complete
 from thoughtcycle.memory.text.secrets import writes_mask_over
 from thoughtcycle.nodes.formation.exchange import Exchange
 from thoughtcycle.nodes.formation.judge.rule_judge import about_assistant, barred, is_landmark, neutral_mood
@@ -18,8 +19,6 @@ FACTS = 20
 LONGEST_FACT = 500
 """Most characters of a fact (HM-8)."""
 BINDINGS, LONGEST_BINDING, LONGEST_MOOD = 12, 200, 40
-FEELING = 0.7
-"""Weight of a feeling, and intensity of a mood, for which the model gives none."""
 OVERLAP = 0.6
 """Share of the quoted words that must occur in the user's message, where they are not quoted exactly."""
 
@@ -101,11 +100,14 @@ def _fact(item: Any, exchange: Exchange, said: str, known: Sequence[Recalled]) -
         log.info("a fact of the judge is refused: %s", reason)
         return None
     kind = given.get("t") if given.get("t") in _KINDS else None
+    open_draft = MemoryDraft(content=content, kind=kind, source=Source(words=words))
+    draft = complete(open_draft, exchange.language, exchange.at)
     replaces = _known(given.get("replaces"), known)
     return FoundFact(
-        content=content,
-        kind=kind,
-        weight=_share(given.get("w"), FEELING if kind == "emo" else 1.0),
+        content=draft.content,
+        kind=draft.kind,
+        key=draft.key,
+        weight=_share(given.get("w"), draft.weight),
         bindings=_bindings(given.get("bindings"), exchange),
         words=words,
         landmark=given.get("landmark") is True or is_landmark(words),

@@ -3,6 +3,7 @@
 from thoughtcycle.language.facts.corrections import Denial, Retraction, corrects, denials_in, says_wrong
 from thoughtcycle.language.facts.critical import critical_in, preserved_in
 from thoughtcycle.language.facts.extraction import Fact, facts_in, facts_of
+from thoughtcycle.language.facts.neutral import fact_behind, tells_past
 from thoughtcycle.language.facts.reconciliation import Claim, Relation, reconcile
 from thoughtcycle.language.facts.statements import parse_statement
 from thoughtcycle.language.facts.summaries import (
@@ -24,6 +25,7 @@ __all__ = [
     "corrects",
     "critical_in",
     "denials_in",
+    "fact_behind",
     "facts_in",
     "facts_of",
     "parse_statement",
@@ -33,4 +35,5 @@ __all__ = [
     "shorten",
     "shorten_all",
     "summarize",
+    "tells_past",
 ]

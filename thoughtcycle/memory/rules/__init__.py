@@ -1,6 +1,7 @@
 """The rules of memory, one subject per module (pure)."""
 
 from thoughtcycle.memory.rules import (
+    completion,
     compression,
     decay,
     layer_rules,
@@ -13,6 +14,7 @@ from thoughtcycle.memory.rules import (
 )
 
 __all__ = [
+    "completion",
     "compression",
     "decay",
     "layer_rules",

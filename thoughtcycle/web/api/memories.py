@@ -159,7 +159,7 @@ async def save(new: NewMemory, user: CurrentUser, memory: MemoryDep) -> Saved:
     draft = MemoryDraft(
         content=new.content, kind=new.kind, bindings=tuple(new.bindings), tags=tuple(new.tags)
     )
-    return (await memory.save(user, [draft]))[0]
+    return (await memory.save(user, await memory.complete(user, [draft])))[0]
 
 
 @router.post("/undo")
@@ -207,7 +207,8 @@ async def edit(id: str, said: Correction, user: CurrentUser, memory: MemoryDep) 
     """Corrects a memory in place, or makes a new version of it."""
     if not said.content.strip():
         raise InputRefused("memory_empty")
-    return await memory.update(user, id, content=said.content.strip(), correction=said.correction)
+    (new,) = await memory.complete(user, [MemoryDraft(content=said.content.strip())])
+    return await memory.update(user, id, content=new.content, correction=said.correction)
 
 
 @router.get("/{id}/history")
