@@ -146,7 +146,7 @@ async def attach(turn: Turn, message: HumanMessage, uploads: Sequence[Upload]) -
         status="done" if stored else "refused",
         found=[record.id for record in stored],
     )
-    if stored and turn.context.explain_actions:
+    if stored and turn.explain == "on":
         names = ", ".join(record.content["name"] for record in stored)
         messages.append(await speak(words.fill("attached.kept", names=names), chat_history=False))
     recalled = turn.with_recalled(map(without_secrets, stored))

@@ -45,6 +45,8 @@ async def command(turn: Turn) -> StateUpdate:
         "parent": turn.state.get("cycle_id") or turn.state.get("parent"),
         "steps": [],
         "usage": [],
+        "calls": [],
+        "reply_id": None,
         "window": [],
         "briefing": Briefing(text="", shown=[], left_out=0, tokens=0),
         "attached": [],

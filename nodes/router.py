@@ -12,6 +12,7 @@ from thoughtcycle.nodes.actions.question import AskQuestion, deletion_asked
 from thoughtcycle.nodes.actions.registry import Registry
 from thoughtcycle.nodes.base.state import REMEMBER, StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
+from thoughtcycle.nodes.tool_decision import decide_by_tools
 
 _LAST_STEPS = 4
 """Super-steps that closing takes: router, ending action, remember, and one to spare."""
@@ -38,11 +39,16 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
         return {"next_action": AskQuestion.name}
     if not enabled:
         return await _end(turn, "no_action")
-    if _out_of_steps(turn):
+    if (waiting := [call for call in turn.calls if call["name"] in enabled]) and not _out_of_steps(turn):
+        return {"next_action": waiting[0]["name"], "calls": waiting}
+    if not (last := _out_of_steps(turn)):
+        turn.status(turn.texts("router")["status"])
+    view = turn.view(actions.cards(turn.language, turn.context, unsaid=unsaid))
+    if by_tools := await decide_by_tools(turn, actions, view, last=last):
+        return by_tools
+    if last:
         closes = "Finish" in enabled and actions["Finish"].ends
         return {"next_action": "Finish"} if closes else await _end(turn, "out_of_steps")
-    turn.status(turn.texts("router")["status"])
-    view = turn.view(actions.cards(turn.language, turn.context, unsaid=unsaid))
     for question in (DECIDE, DECIDE_AGAIN):
         answer = await turn.mind.ask(question, view)
         if name := parse_action(answer, enabled):

@@ -48,7 +48,8 @@ Code = Literal[
     # ModelFailed
     "beyond_rules", "embedding_answer", "model_address", "model_answer", "model_cut", "model_down",
     "model_key", "model_length", "model_limit", "model_overflow", "model_protocol", "model_request",
-    "model_timeout", "model_trouble", "model_unknown", "model_unreachable", "model_withheld", "reply_cut",
+    "model_timeout", "model_tools", "model_trouble", "model_unknown", "model_unreachable", "model_withheld",
+    "reply_cut",
     # Unexpected
     "unexpected",
 ]  # fmt: skip
@@ -237,6 +238,14 @@ class TurnKept(StorageFailed):
 
 class ModelFailed(ThoughtcycleError):
     """The model or the embedding service gave no usable answer: key, address, overflow …"""
+
+
+class ModelWithoutTools(ModelFailed):
+    """The model or its server takes no tools; without `named` the reason is a guess."""
+
+    def __init__(self, *, named: bool, **values: object) -> None:
+        self.named = named
+        super().__init__("model_tools", **values)
 
 
 class ModelTransient(ModelFailed):

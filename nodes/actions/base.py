@@ -3,23 +3,31 @@
 import asyncio
 import hashlib
 import json
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from langchain_core.messages import AIMessage
+from langchain_core.utils.json_schema import dereference_refs
+from pydantic import TypeAdapter
 
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.memory.model import Recalled, Step
+from thoughtcycle.mind.answer_parser import parse
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.mind.streaming import speak
+from thoughtcycle.mind.coercion import UnusableAnswer
+from thoughtcycle.mind.streaming import enveloped, speak
 from thoughtcycle.nodes.base.cycle import as_cycle_message
 from thoughtcycle.nodes.base.state import StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
 from thoughtcycle.prompts.loader import Language, texts
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 LONGEST_KEY = 2_000
 """Most characters of an action's input that its step stores in full."""
@@ -63,7 +71,11 @@ class Action(ABC, Generic[T]):
     """Whether it adds to the memory; such actions are off in incognito chats."""
     package: ClassVar[str] = "thoughtcycle.prompts"
     question: ClassVar[Question[Any] | None] = None
-    """Asked before the action runs; the answer is the action's input."""
+    """Asked before the action runs; the answer is its input. A model that calls the action gives it."""
+    argument: ClassVar[str] = "input"
+    """Name of the input in such a call, where the question's schema is no object."""
+    by_reply: ClassVar[bool] = False
+    """Whether a reply without a call stands for the action, so that it is no tool."""
     reply: ClassVar[Question[str]]
     """The text it streams."""
     chat_history: ClassVar[bool] = True
@@ -89,6 +101,29 @@ class Action(ABC, Generic[T]):
         """One of its own texts, filled."""
         return texts(language, f"actions/{self.file}", self.package).fill(section, **values)
 
+    def tool(self, language: Language) -> dict[str, Any]:
+        """The action as a model may call it, in OpenAI's form."""
+        own = texts(language, f"actions/{self.file}", self.package)
+        usage = "\n".join(own[section] for section in ("when", "call") if section in own)
+        function = {"name": self.name, "description": usage, "parameters": self.tool_schema()}
+        return {"type": "function", "function": function}
+
+    def tool_schema(self) -> dict[str, Any]:
+        """JSON schema of the arguments of a call."""
+        if self.question is None:
+            return {"type": "object", "properties": {}}
+        schema = _json_schema(self.question)
+        if schema.get("type") == "object":
+            return schema
+        return {"type": "object", "properties": {self.argument: schema}, "required": [self.argument]}
+
+    def read_call(self, given: Any) -> T:
+        """The input of a call, valid by the question's schema; raises UnusableAnswer."""
+        assert self.question is not None
+        value = given.get(self.argument, given) if isinstance(given, dict) else given
+        valid: T = parse(value if isinstance(value, str) else json.dumps(value), self.question.schema)
+        return valid
+
     def status(self, turn: Turn, section: str = "status") -> None:
         """Streams one of its status lines."""
         turn.status(self.say(turn.language, section))
@@ -101,7 +136,7 @@ class Action(ABC, Generic[T]):
         if self.writes and view.withheld:  # whatever a model decided
             outcome = Outcome(turn.texts("cycle")["paused.unkept"], "refused")
             return await self._record(turn, view, _step(self.name, None, outcome, "refused"), outcome, None)
-        given = await turn.mind.ask(self.question, view) if self.question else None
+        given = await self._given(turn, view) if self.question else None
         key = _plain(self.input_key(given))  # type: ignore[arg-type]
         inputs = [step["input"] for step in view.steps if step["action"] == self.name]
         if self.question and key in inputs:
@@ -111,7 +146,7 @@ class Action(ABC, Generic[T]):
         step = _step(self.name, key, outcome, outcome.status)
         recalled = view.recalled if outcome.recalled is None else tuple(outcome.recalled)
         after = replace(view, steps=(*view.steps, step), recalled=recalled)
-        speaks = self.ends or (turn.context.explain_actions and outcome.status != "asked")
+        speaks = self.ends or (turn.explain == "on" and outcome.status != "asked")
         text = await self._tell(turn, after, step) if speaks else None
         if text is None or not text.additional_kwargs.get("cut"):
             return await self._record(turn, view, step, outcome, text)
@@ -122,8 +157,23 @@ class Action(ABC, Generic[T]):
             update |= {"messages": [text, notice], "failure": failure.code}
         return update
 
+    async def _given(self, turn: Turn, view: View) -> T:
+        """The input: of the model's call, where that can be read, else the answer to the question."""
+        question: Question[T] = self.question  # type: ignore[assignment]
+        if turn.calls and turn.calls[0]["name"] == self.name and turn.calls[0]["input"]:
+            try:
+                return self.read_call(turn.calls[0]["input"])
+            except UnusableAnswer as problem:
+                log.info("the call of %s is unusable, its question is asked: %s", self.name, problem)
+        return await turn.mind.ask(question, view)
+
     async def _tell(self, turn: Turn, view: View, step: Step) -> AIMessage:
-        """Streams the action's text; when cancelled, stores the streamed part first, marked as cut."""
+        """Streams the action's text; when cancelled, stores the streamed part first, marked as cut.
+
+        The text of an action that a reply stands for has been streamed already.
+        """
+        if self.by_reply and not turn.calls and (said := turn.begun):
+            return enveloped(said, chat_history=self.chat_history)
         pieces: list[str] = []
         try:
             return await turn.mind.reply(
@@ -132,7 +182,7 @@ class Action(ABC, Generic[T]):
         except asyncio.CancelledError:
             if pieces and not turn.context.incognito:
                 text = AIMessage("".join(pieces), additional_kwargs={"chat_history": self.chat_history})
-                await asyncio.shield(self._keep(turn, {**step, "status": "cut"}, text))
+                await asyncio.shield(self.keep(turn, {**step, "status": "cut"}, text))
             raise
 
     async def _record(
@@ -141,7 +191,7 @@ class Action(ABC, Generic[T]):
         if tokens := sum(use.input + use.output for use in view.usage):
             step = {**step, "tokens": tokens}
         if not turn.context.incognito:
-            await self._keep(turn, step, text)
+            await self.keep(turn, step, text)
         update: StateUpdate = {
             "steps": [*turn.state.get("steps", ()), step],
             "usage": turn.spent(view),
@@ -151,14 +201,23 @@ class Action(ABC, Generic[T]):
             update["messages"] = [text]
         if outcome.recalled is not None:
             update["recalled"] = outcome.recalled
+        if turn.calls:
+            update["calls"] = [] if self.ends or outcome.status == "asked" else [*turn.calls[1:]]
         return update
 
-    async def _keep(self, turn: Turn, step: Step, text: AIMessage | None) -> None:
+    async def keep(self, turn: Turn, step: Step, text: AIMessage | None) -> None:
         """Appends step and text to the open cycle, so that a crash loses neither."""
         cycle = turn.state.get("cycle_id")
         if cycle is not None:
             said = as_cycle_message(text, turn) if text is not None else None
             await turn.memory.transcript.append(turn.user, cycle, turn.execution, step, said)
+
+
+@cache
+def _json_schema(question: Question[Any]) -> dict[str, Any]:
+    """The schema of an answer, without references: not every server follows them."""
+    whole = dereference_refs(TypeAdapter(question.schema).json_schema())
+    return {name: value for name, value in whole.items() if name not in ("$defs", "title")}
 
 
 def _plain(key: Any) -> Any:

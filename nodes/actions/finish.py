@@ -1,11 +1,14 @@
 """Finish: answers and says what was done, when nothing else is left to do; ends the cycle (TC-6)."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 from thoughtcycle.language.intents import asks_not_to_keep
 from thoughtcycle.language.parse import LIMIT
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.streaming import speak
+from thoughtcycle.nodes.actions import memory_delete, memory_save, memory_update
 from thoughtcycle.nodes.actions.base import Action, Outcome
 from thoughtcycle.nodes.actions.view_queries import (
     asks_beyond_rules,
@@ -19,6 +22,7 @@ from thoughtcycle.nodes.attachments import ACTION as ATTACH
 from thoughtcycle.nodes.base.message import unasked_secrets
 from thoughtcycle.nodes.base.state import StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
+from thoughtcycle.prompts.loader import texts
 
 
 def answer_by_rules(view: View) -> str:
@@ -47,7 +51,9 @@ def answer_by_rules(view: View) -> str:
 
 
 def _results(view: View, action: "Finish") -> list[str]:
-    """One sentence about the most important thing that was done."""
+    """What was done: all of it, where no other text has said it; else one short sentence."""
+    if view.explain == "auto" and not view.shown and (told := _told(view)):
+        return told
     if has_run(view, "MemoryDelete"):
         return [action.say(view.language, "rules.deleted")]
     if has_run(view, "MemoryUpdate"):
@@ -64,14 +70,42 @@ def _results(view: View, action: "Finish") -> list[str]:
     return [action.say(view.language, "rules.answer", memories=brief_list(found))]
 
 
+def _told(view: View) -> list[str]:
+    """The sentence of each step that changed something or is another package's, in order."""
+    told = []
+    for number, step in enumerate(view.steps, 1):
+        before = replace(view, steps=view.steps[:number])
+        tell = _TELLS.get(step["action"])
+        if tell is not None and step["status"] != "repeated":
+            told.append(tell(before))
+        elif step["action"] not in _SILENT and step["status"] == "done":
+            told.append(step["outcome"])
+    return told
+
+
+_TELLS: dict[str, Callable[[View], str]] = {
+    "MemorySave": memory_save.tell_by_rules,
+    "MemoryUpdate": memory_update.tell_by_rules,
+    "MemoryDelete": memory_delete.tell_by_rules,
+}
+_SILENT = ("MemorySearch", "Question", "Finish")
+
+
 class Finish(Action[None]):
     """Says the closing text."""
 
     name = "Finish"
     file = "finish"
     ends = True
+    by_reply = True
     chat_history = False
-    reply: ClassVar = Question(name="actions/finish#tell", role="chat", schema=str, by_rules=answer_by_rules)
+    reply: ClassVar = Question(
+        name="actions/finish#tell",
+        role="chat",
+        schema=str,
+        by_rules=answer_by_rules,
+        values=lambda view: {"explain": texts(view.language, "router")[f"tell.{view.explain}"]},
+    )
 
     def urgency(self, view: View) -> float:
         return 0.1
@@ -82,8 +116,9 @@ class Finish(Action[None]):
         refused = asks_not_to_keep(turn.message) or meaning_of(turn.view()).forget
         if not told or turn.context.incognito or refused:
             return update
-        line = await speak(turn.texts("cycle")["secret_unkept"], chat_history=False)
-        return {**update, "messages": [*update.get("messages", ()), line]}
+        (*before, said) = update.get("messages", ())
+        line = await speak(turn.texts("cycle")["secret_unkept"], chat_history=False, begun=said)
+        return {**update, "messages": [*before, line]}
 
     async def act(self, given: None, turn: Turn) -> Outcome:
         return Outcome(self.say(turn.language, "outcome"))

@@ -86,6 +86,7 @@ class MemoryDelete(Action[Chosen]):
 
     name = "MemoryDelete"
     file = "memory_delete"
+    argument = "ids"
     question: ClassVar = Question(
         name="actions/memory_delete#ask",
         role="reasoning",
@@ -101,6 +102,20 @@ class MemoryDelete(Action[Chosen]):
         meaning = meaning_of(view)
         called_for = deletions(view) or EVERYTHING in meaning.forget
         return 0.8 if meaning.forget and not has_run(view, self.name) and called_for else 0.0
+
+    def tool_schema(self) -> dict[str, Any]:
+        ids = {"type": "array", "items": {"type": "string"}}
+        return {
+            "type": "object",
+            "properties": {"ids": ids, "final": {"type": "boolean"}},
+            "required": ["ids"],
+        }
+
+    def read_call(self, given: Any) -> Chosen:
+        """See Action.read_call; for good only where the call says so."""
+        chosen = super().read_call(given)
+        final = isinstance(given, dict) and given.get("final") is True
+        return ForGood(ids=ids_of(chosen)) if final else ids_of(chosen)
 
     def input_key(self, given: Chosen) -> Any:
         ids = sorted(set(ids_of(given)))

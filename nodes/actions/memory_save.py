@@ -141,6 +141,7 @@ class MemorySave(Action[list[SaveItem]]):
 
     name = "MemorySave"
     file = "memory_save"
+    argument = "memories"
     writes = True
     question: ClassVar = Question(
         name="actions/memory_save#ask", role="reasoning", schema=list[SaveItem], by_rules=items_by_rules

@@ -77,6 +77,7 @@ class MemorySearch(Action[list[str]]):
 
     name = "MemorySearch"
     file = "memory_search"
+    argument = "contexts"
     question: ClassVar = Question(
         name="actions/memory_search#ask",
         role="reasoning",

@@ -80,6 +80,7 @@ class MemoryUpdate(Action[list[UpdateItem]]):
 
     name = "MemoryUpdate"
     file = "memory_update"
+    argument = "memories"
     writes = True
     question: ClassVar = Question(
         name="actions/memory_update#ask",

@@ -66,6 +66,7 @@ class AskQuestion(Action[None]):
     name = "Question"
     file = "question"
     ends = True
+    by_reply = True
     reply: ClassVar = Question(
         name="actions/question#tell", role="chat", schema=str, by_rules=question_by_rules
     )

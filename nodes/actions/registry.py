@@ -48,7 +48,12 @@ class Registry(Mapping[str, Action[Any]]):
     def cards(self, language: Language, context: Context, *, unsaid: bool = False) -> list[ActionCard]:
         """The enabled actions as the router sees them."""
         return [
-            ActionCard(action.name, action.when(language), action.urgency)
+            ActionCard(
+                action.name,
+                action.when(language),
+                action.urgency,
+                tool=None if action.by_reply else action.tool(language),
+            )
             for action in self.enabled(context, unsaid=unsaid)
         ]
 

@@ -130,6 +130,12 @@ def has_run(view: View, action: str) -> bool:
     return any(step["action"] == action for step in view.steps)
 
 
+def searched_in_vain(view: View) -> bool:
+    """Whether this cycle's last search found nothing."""
+    searches = [step for step in view.steps if step["action"] == "MemorySearch"]
+    return bool(searches) and searches[-1]["status"] == "nothing"
+
+
 def topics(view: View) -> str:
     """The topics that the user asked about, as a phrase."""
     meaning = meaning_of(view)

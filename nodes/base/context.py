@@ -5,14 +5,20 @@ from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Protocol
 
 from langgraph.runtime import ServerInfo
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.model import check_time_zone
+from thoughtcycle.mind.base import Explain
 from thoughtcycle.prompts.loader import LANGUAGES
 
 MAX_STEPS = 50
 """Decisions that any run may ask for."""
+
+
+def _as_switch(value: object) -> object:
+    """`value`, where it is a switch as "on" or "off"."""
+    return {"true": "on", "false": "off"}.get(str(value).casefold(), value)
 
 
 @dataclass(frozen=True)
@@ -83,12 +89,14 @@ class Context:
         ),
     ] = None
     explain_actions: Annotated[
-        bool,
+        Explain | None,
+        BeforeValidator(_as_switch),
         Field(
             title="Explain actions",
-            description="Say in a short text what each memory action found or changed.",
+            description="What memory actions found or changed: auto: the reply says it; on: a short text after "
+            "each; off: not said. Empty: as the deployment has set it.",
         ),
-    ] = True
+    ] = None
 
 
 ContextSource = Callable[[Any], Context]

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from thoughtcycle.memory.files import FileLimits
 from thoughtcycle.memory.rules.word_budget import WordBudget
+from thoughtcycle.mind.base import Explain
 
 
 class Limits(BaseModel):
@@ -63,6 +64,10 @@ class Limits(BaseModel):
         description="Hours until what was deleted is erased for good, and cannot be brought back (BY-9).",
     )
     keep_turns: int = Field(default=5, ge=1, le=1_000, description="Turns whose checkpoints are kept.")
+    explain_actions: Explain = Field(
+        default="auto",
+        description="Who says what actions did: auto: the reply; on: a short text after each; off: nobody.",
+    )
     memory_words: int = Field(
         default=2_500, ge=200, le=1_000_000, description="Words of a conversation's memory (CM-5)."
     )

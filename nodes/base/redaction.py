@@ -28,7 +28,7 @@ _ENCODED = ("base64", "data")
 """Names under which a part of a message holds a file, as base64."""
 _SHORTEST = 60
 """Characters below which a value may be a word rather than a file."""
-_TEXTS = ("window", "steps", "recalled", "briefing", "attached")
+_TEXTS = ("window", "steps", "recalled", "briefing", "attached", "calls")
 """Keys of our state that hold texts, beside the messages."""
 
 Message = TypeVar("Message", bound=BaseMessage)

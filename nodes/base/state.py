@@ -9,6 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from thoughtcycle.memory.model import Recalled, Step, Utterance
+from thoughtcycle.mind.tool_calls import Call
 
 
 class InputState(TypedDict):
@@ -94,6 +95,10 @@ class State(InputState):
     usage: list[Spent]
     """Tokens of the model calls of this cycle; reset at each user message."""
     next_action: str
+    calls: list[Call]
+    """The actions that a model has called and that wait for their turn; the first is the next."""
+    reply_id: str | None
+    """Id of the one message of the reply where a model decides with tools; None before its first call."""
     recalled: list[Recalled]
     """Memories that this thread has seen and may therefore change."""
     briefing: Briefing

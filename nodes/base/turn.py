@@ -15,8 +15,9 @@ from langgraph.types import StreamWriter
 from thoughtcycle.errors import NotAllowed, ThoughtcycleError, for_strangers
 from thoughtcycle.language.intents import asks_to_keep
 from thoughtcycle.memory.model import MemoryHit, MemoryRecord, Recalled, new_id
-from thoughtcycle.mind.base import ActionCard, View
+from thoughtcycle.mind.base import ActionCard, Explain, View
 from thoughtcycle.mind.streaming import speak
+from thoughtcycle.mind.tool_calls import Call
 from thoughtcycle.nodes.base import envelope
 from thoughtcycle.nodes.base.context import ContextSource, context_of_run
 from thoughtcycle.nodes.base.message import user_message
@@ -52,6 +53,11 @@ class Turn(Run):
     def withheld(self) -> bool:
         """Whether memory is paused and the user's words do not ask to keep anything (BY-10)."""
         return bool(self.state.get("paused")) and not asks_to_keep(self.message)
+
+    @property
+    def explain(self) -> Explain:
+        """Who says what actions did."""
+        return self.context.explain_actions or self.services.limits.explain_actions
 
     def texts(self, name: str, package: str = "thoughtcycle.prompts") -> Texts:
         """A text file in the turn's language."""
@@ -116,6 +122,7 @@ class Turn(Run):
             session=briefing.get("session", "") if briefing else "",
             actions=tuple(actions),
             withheld=self.withheld,
+            explain=self.explain,
         )
 
     def spent(self, view: View) -> list[Spent]:
@@ -133,6 +140,18 @@ class Turn(Run):
         """The messages of this turn after the user's, in order."""
         since = takewhile(lambda one: envelope.role_of(one) != "user", reversed(self.state["messages"]))
         return [message for message in since if envelope.enveloped(message)][::-1]
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """The calls of a model that wait, the next first."""
+        return self.state.get("calls", ())
+
+    @property
+    def begun(self) -> AIMessage | None:
+        """The reply so far where a model decides with tools; None before it has said anything."""
+        id = self.state.get("reply_id")
+        said = (one for one in self.replies() if isinstance(one, AIMessage) and id and one.id == id)
+        return next(said, None)
 
     def with_recalled(self, records: Iterable[MemoryRecord]) -> list[Recalled]:
         """The thread's recalled memories with `records` as the newest; the oldest beyond the limit go."""

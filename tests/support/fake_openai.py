@@ -31,10 +31,27 @@ DIMENSIONS = 64
 
 
 @dataclass(frozen=True)
+class ToolCall:
+    """A tool that an answer calls; arguments of type `str` are sent as they are, valid or not."""
+
+    name: str
+    arguments: Any = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        given = self.arguments
+        return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
 class Reply:
     """A chat answer; tokens are its words."""
 
-    text: str
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    """Tool calls after the text; streamed in pieces."""
+    numbered: bool = True
+    """Whether calls have ids and an index of their own; some servers give every call the index 0."""
     finish: str | None = "stop"
     cut_after: int | None = None
     """Drop the connection after so many tokens."""
@@ -69,6 +86,7 @@ class Status:
 
     code: int
     retry_after: str | None = None
+    message: str = "raw body"
 
 
 @dataclass(frozen=True)
@@ -84,7 +102,7 @@ class Raw:
     media_type: str = "text/html"
 
 
-Behaviour = Reply | Status | Hang | Raw | str
+Behaviour = Reply | Status | Hang | Raw | ToolCall | str
 
 
 @dataclass
@@ -108,7 +126,7 @@ class Recorded:
 
     def text(self, role: str) -> str:
         """What the messages of `role` (system, user, assistant) say."""
-        said = [each["content"] for each in self.body.get("messages", []) if each["role"] == role]
+        said = [each["content"] or "" for each in self.body.get("messages", []) if each["role"] == role]
         return "\n".join(part if isinstance(part, str) else json.dumps(part) for part in said)
 
 
@@ -124,6 +142,8 @@ class FakeOpenAI:
         self.answer: Callable[[Recorded], Behaviour] | None = None
         self.on_silence: Callable[[], object] | None = None
         """Called, on the server's thread, when it has fallen silent without a word."""
+        self.strict = False
+        """Whether it applies the rules of common chat templates."""
         self._go_on = threading.Event()
         self._queues: dict[str | None, deque[Behaviour]] = defaultdict(deque)
         routes = [
@@ -163,6 +183,7 @@ class FakeOpenAI:
         self.requests.clear()
         self._queues.clear()
         self.answer = None
+        self.strict = False
         self._go_on = threading.Event()
 
     def go_on(self) -> None:
@@ -174,6 +195,9 @@ class FakeOpenAI:
         """How many queued behaviours nobody asked for."""
         return sum(map(len, self._queues.values()))
 
+    def _template(self, recorded: Recorded) -> str | None:
+        return strict_template(recorded.body["messages"]) if self.strict else None
+
     async def _recorded(self, request: Request) -> Recorded:
         recorded = Recorded(request.url.path, await request.json(), request.headers.get("authorization", ""))
         self.requests.append(recorded)
@@ -183,10 +207,14 @@ class FakeOpenAI:
         recorded = await self._recorded(request)
         queue = self._queues[recorded.model] or self._queues[None]
         behaviour = queue.popleft() if queue else self.answer(recorded) if self.answer else None
+        if (refusal := self._template(recorded)) is not None:
+            return _error(400, refusal)
         if behaviour is None:
             asked = recorded.text("system")[:200]
             return _error(500, f"the fake server has nothing to say to {recorded.model}: {asked!r}")
         reply = Reply(behaviour) if isinstance(behaviour, str) else behaviour
+        if isinstance(reply, ToolCall):
+            reply = Reply(calls=(reply,))
         if not isinstance(reply, Reply):
             return await self._refusal(reply, request, recorded)
         await asyncio.sleep(reply.delay)
@@ -213,7 +241,7 @@ class FakeOpenAI:
             return Response(behaviour.body, media_type=behaviour.media_type)
         if isinstance(behaviour, Status):
             headers = {"retry-after": behaviour.retry_after} if behaviour.retry_after else None
-            return _error(behaviour.code, f"raw body with {recorded.authorization}", headers)
+            return _error(behaviour.code, f"{behaviour.message} with {recorded.authorization}", headers)
         return await self._silence(request)
 
     async def _silence(self, request: Request) -> Response:
@@ -227,8 +255,10 @@ class FakeOpenAI:
             await self._held()
         if reply.hang_after is not None:
             return await self._silence(request)
-        message = {"role": "assistant", "content": "".join(reply.tokens)}
-        finish = reply.finish if reply.whole else None
+        message: dict[str, Any] = {"role": "assistant", "content": "".join(reply.tokens) or None}
+        if reply.calls:
+            message["tool_calls"] = [_call(number, call) for number, call in enumerate(reply.calls)]
+        finish = (reply.finish and _finish(reply)) if reply.whole else None
         body = _body(recorded, "chat.completion", [{"index": 0, "message": message, "finish_reason": finish}])
         if reply.usage:
             body["usage"] = _usage(recorded, reply)
@@ -250,6 +280,11 @@ class FakeOpenAI:
                 await self._held()
             recorded.first_chunk_at = recorded.first_chunk_at or time.monotonic()
             yield event({"content": token})
+        for number, call in enumerate(reply.calls if reply.whole else ()):
+            await asyncio.sleep(reply.per_token)
+            recorded.first_chunk_at = recorded.first_chunk_at or time.monotonic()
+            for piece in _call_pieces(number, call, numbered=reply.numbered):
+                yield event({"tool_calls": [piece]})
         if reply.hang_after is not None:
             if not reply.hang_after:
                 self._silent()
@@ -259,7 +294,7 @@ class FakeOpenAI:
             raise _Dropped
         if reply.end_after is not None:
             return
-        yield event({}, reply.finish)
+        yield event({}, reply.finish and _finish(reply))
         if reply.usage and (recorded.body.get("stream_options") or {}).get("include_usage"):
             yield _line({**_body(recorded, "chat.completion.chunk", []), "usage": _usage(recorded, reply)})
         yield "data: [DONE]\n\n"
@@ -272,6 +307,49 @@ class FakeOpenAI:
     def _silent(self) -> None:
         if self.on_silence is not None:
             self.on_silence()
+
+
+def _finish(reply: Reply) -> str | None:
+    return "tool_calls" if reply.calls else reply.finish
+
+
+def _call(number: int, call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.text}
+    return {"index": number, "id": f"call_{number}", "type": "function", "function": function}
+
+
+def _call_pieces(number: int, call: ToolCall, *, numbered: bool) -> list[dict[str, Any]]:
+    """The call as it is streamed: its name, then its arguments in three pieces."""
+    first, cut = _call(number, call), max(1, len(call.text) // 3)
+    first["function"]["arguments"] = ""
+    if not numbered:
+        first["index"] = 0
+        del first["id"]
+    rest = [call.text[place : place + cut] for place in range(0, len(call.text), cut)]
+    index = first["index"]
+    return [first, *({"index": index, "function": {"arguments": text}} for text in rest)]
+
+
+def strict_template(messages: list[dict[str, Any]]) -> str | None:
+    """Why the chat templates of Qwen, Gemma and Mistral refuse these messages; None: they take them."""
+    if any(each["role"] == "system" for each in messages[1:]):
+        return "System message must be at the beginning."
+    spoken = [each for each in messages if each["role"] != "system"]
+    turns = [each["role"] for each in spoken if each["role"] != "tool" and not each.get("tool_calls")]
+    if any(role != ("user", "assistant")[place % 2] for place, role in enumerate(turns)):
+        return "Conversation roles must alternate user/assistant/user/assistant/..."
+    waiting: set[str] = set()
+    for each in spoken:
+        if each["role"] == "tool" and each["tool_call_id"] not in waiting:
+            return "Not the same number of function calls and responses"
+        if each["role"] != "tool" and waiting:
+            return "Not the same number of function calls and responses"
+        waiting -= {each.get("tool_call_id")}
+        for call in each.get("tool_calls") or ():
+            if not re.fullmatch(r"[A-Za-z0-9]{9}", call["id"]):
+                return "Tool call IDs should be alphanumeric strings with length 9!"
+            waiting.add(call["id"])
+    return "Not the same number of function calls and responses" if waiting else None
 
 
 def vector(text: str) -> np.ndarray:

@@ -17,7 +17,7 @@ from thoughtcycle.memory.core.worker import Kind, Worker
 from thoughtcycle.memory.erasure.service import GRACE
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import utc_now
-from thoughtcycle.mind.base import Mind
+from thoughtcycle.mind.base import Explain, Mind
 from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind
 from thoughtcycle.mind.model_settings import ModelSettings, RoleSettings
@@ -40,6 +40,13 @@ def models(server: FakeOpenAI, timeout: float = PATIENCE) -> ModelSettings:
         background=RoleSettings(model="back", timeout=timeout),
         embedding=RoleSettings(model="embed", timeout=timeout),
     )
+
+
+def one_model(server: FakeOpenAI, timeout: float = PATIENCE, **given: Any) -> ModelSettings:
+    """One model for all roles but the background, so that it may decide with tools."""
+    talk = RoleSettings(model="talk", timeout=timeout)
+    roles = {"reasoning_heavy": talk, "reasoning": talk, "chat": talk}
+    return models(server, timeout).model_copy(update={**roles, **given})
 
 
 @dataclass
@@ -111,11 +118,16 @@ async def lab(
     timeout: float = PATIENCE,
     clock: Callable[[], datetime] = utc_now,
     url: str | None = None,
+    explain: Explain = "on",
     **graph: Any,
 ) -> AsyncIterator[Lab]:
-    """A rule mind, or a model mind on `server`, over the database `url`, else one SQLite file in `folder`."""
+    """A rule mind, or a model mind on `server`, over the database `url`, else one SQLite file in `folder`.
+
+    Each action explains itself, unless `explain` says otherwise.
+    """
     url = url or f"sqlite:///{folder}/lab.db"
     settings = models(server, timeout) if server else ModelSettings(openai_api_key=None, openai_base_url=None)
+    limits = (limits or Limits()).model_copy(update={"explain_actions": explain})
     mind = mind or (LLMMind.from_settings(settings) if server else RuleMind())
     embeddings = build_embeddings(settings)
     async with (

@@ -5,16 +5,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from langchain_core.messages import AIMessage
 
 from thoughtcycle.language.parse import rule_batches
 from thoughtcycle.memory.model import Recalled, Step, Utterance
 from thoughtcycle.mind.model_settings import ModelRole
+from thoughtcycle.mind.tool_calls import Call
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 T = TypeVar("T")
+
+Explain = Literal["auto", "on", "off"]
+"""Who tells what actions did: Finish in its one reply (auto), each action by itself (on), nobody (off)."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,8 @@ class ActionCard:
     when: str
     urgency: "Callable[[View], float]" = lambda view: 0.0
     """How strongly the rules call for it now, in [0, 1]; read by the rule-based mind only."""
+    tool: Mapping[str, Any] | None = None
+    """Its definition, in OpenAI's form, where a model may call it as a tool."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,19 @@ class View:
     actions: tuple[ActionCard, ...] = ()
     withheld: bool = False
     """Memory is paused, and the message does not ask to keep anything."""
+    explain: Explain = "auto"
     usage: list[Usage] = field(default_factory=list, compare=False)
     """Every model call adds its tokens here."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The answer of a model that decides with tools: actions to take, and the reply so far."""
+
+    calls: tuple[Call, ...]
+    """The next actions, in order; none: the reply is whole."""
+    reply: AIMessage
+    """All of the turn's reply up to now, streamed under one id; it may be empty where actions follow."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +117,23 @@ class Mind(ABC):
 
         Raises ModelFailed when there is no usable answer.
         """
+
+    async def decide(
+        self,
+        view: View,
+        begun: AIMessage | None = None,
+        *,
+        last: bool = False,
+        ordered: bool = False,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Decision | None:
+        """Decides with tools: one streamed call, whose text is the reply; None where it decides by names.
+
+        The actions of the view that are tools may be called, unless it is the `last` call. `begun` is the
+        reply so far, which the text goes on with. `ordered`: the user's words order an action; a model
+        that then calls none is asked by names. A failure before the first token raises ModelFailed.
+        """
+        return None
 
     @abstractmethod
     async def reply(

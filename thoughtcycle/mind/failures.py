@@ -1,6 +1,7 @@
 """Translates errors of model clients into ModelFailed by cause, and retries transient ones."""
 
 import asyncio
+import re
 import socket
 from collections.abc import Awaitable, Callable, Set
 from functools import partial
@@ -9,7 +10,7 @@ from typing import TypeVar
 
 from langchain_core.exceptions import ContextOverflowError, ModelConnectionError, ModelTimeoutError
 
-from thoughtcycle.errors import ModelFailed, ModelTimeout, ModelTransient
+from thoughtcycle.errors import ModelFailed, ModelTimeout, ModelTransient, ModelWithoutTools
 from thoughtcycle.mind.model_settings import Endpoint
 
 T = TypeVar("T")
@@ -31,6 +32,11 @@ _STATUS: dict[int, Failure] = {
     405: _ADDRESS,
     429: partial(ModelTransient, "model_limit"),
 }
+
+_TOOLLESS = frozenset({400, 404, 422, 500, 501})
+"""How servers refuse a request with tools: no two of them agree."""
+_REFUSED = frozenset({400, 422})
+_TOOLS = re.compile(r"tools?\b|tool_|function[ _-]?call", re.IGNORECASE)
 
 # Classes of the openai and httpx packages, by name: neither is imported before it is used.
 _TIMEOUTS = frozenset({"APITimeoutError", "TimeoutException"})
@@ -101,6 +107,14 @@ def retry_delay(failure: ModelFailed) -> float | None:
     if isinstance(wait, float):
         return wait if wait <= LONGEST_WAIT else None
     return 0.0 if isinstance(failure, ModelTimeout) else PAUSE
+
+
+def tools_refused(error: Exception, endpoint: Endpoint) -> ModelWithoutTools | None:
+    """The error of a server that refused a request because it had tools, or may have; else None."""
+    status, named = getattr(error, "status_code", None), bool(_TOOLS.search(str(error)))
+    if isinstance(error, ContextOverflowError) or status not in (_TOOLLESS if named else _REFUSED):
+        return None
+    return ModelWithoutTools(named=named, **endpoint.named)
 
 
 def _kind(error: Exception, status: int | None) -> Failure:

@@ -4,14 +4,15 @@ import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import TypeVar
+from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from thoughtcycle.errors import ModelFailed
+from thoughtcycle.errors import ModelFailed, ModelWithoutTools
 from thoughtcycle.mind.answer_parser import parse
-from thoughtcycle.mind.base import Mind, Question, Usage, View
+from thoughtcycle.mind.base import Decision, Mind, Question, Usage, View
 from thoughtcycle.mind.clients import Clients
 from thoughtcycle.mind.coercion import UnusableAnswer
 from thoughtcycle.mind.model_call import ModelCall, ModelSlot
@@ -19,13 +20,15 @@ from thoughtcycle.mind.model_settings import (
     BACKGROUND_TIMEOUT,
     ROLES,
     TIMEOUT,
+    Decisions,
     Endpoint,
     ModelRole,
     ModelSettings,
     host_of,
 )
-from thoughtcycle.mind.prompting import ask_prompt, reply_prompt
-from thoughtcycle.mind.streaming import OnText, stream_model
+from thoughtcycle.mind.prompting import ask_prompt, reply_prompt, tool_prompt
+from thoughtcycle.mind.streaming import OnText, gap_after, stream_model
+from thoughtcycle.mind.tool_calls import Call, Offer
 from thoughtcycle.prompts.loader import texts
 from thoughtcycle.text_clipping import clip_for_prompt
 
@@ -49,8 +52,12 @@ class LLMMind(Mind):
         *,
         timeouts: Mapping[ModelRole, float] | None = None,
         fallback: BaseChatModel | None = None,
+        decisions: Decisions = "auto",
     ) -> None:
         """Takes any LangChain chat models; without `background`, `reasoning` serves that role.
+
+        `decisions`: by one call with tools, by name, or (auto) with tools where the model takes them; by
+        name where `reasoning_heavy` is another model than `chat`.
 
         Raises ValueError when another role has no model.
         """
@@ -63,6 +70,7 @@ class LLMMind(Mind):
         self._slots = {role: _slot(role, served[role], seconds.get(role, TIMEOUT)) for role in ROLES}
         self._fallback = (_slot("fallback", fallback, TIMEOUT),) if fallback else ()
         self._clients: Clients | None = None
+        self._decisions = _decisions(decisions, served["reasoning_heavy"] is served["chat"])
 
     @classmethod
     def from_settings(cls, settings: ModelSettings) -> "LLMMind":
@@ -75,6 +83,7 @@ class LLMMind(Mind):
         fallback = settings.fallback_endpoint()
         mind._fallback = (_built(fallback, clients),) if fallback else ()
         mind._clients = clients
+        mind._decisions = _decisions(settings.decisions, settings.decides_with_chat)
         return mind
 
     async def aclose(self) -> None:
@@ -109,6 +118,43 @@ class LLMMind(Mind):
             endpoint = self._slots[question.role].endpoint
             raise ModelFailed("model_answer", **endpoint.named, question=question.name) from None
 
+    async def decide(
+        self,
+        view: View,
+        begun: AIMessage | None = None,
+        *,
+        last: bool = False,
+        ordered: bool = False,
+        on_text: OnText | None = None,
+    ) -> Decision | None:
+        """See Mind.decide."""
+        if self._decisions == "names":
+            return None
+        auto, calls = self._decisions == "auto", list[Call]()
+        tools = [] if last else [card.tool for card in view.actions if card.tool is not None]
+        names = [] if last else [card.name for card in view.actions]
+        call = ModelCall(
+            slots=self._candidates("chat"),
+            offer=Offer(tools, names, calls_only=ordered and auto),
+            on_calls=calls.extend,
+            on_text=on_text,
+            message_id=begun.id if begun else str(uuid4()),
+            gap=gap_after(begun),
+            streaming=True,
+        )
+        messages = tool_prompt(view, begun.text if begun else "")
+        try:
+            reply = await stream_model(
+                call, messages, chat_history=False, modal="text", name="router#tools", begun=begun
+            )
+        except ModelWithoutTools as failure:
+            if not auto:
+                raise
+            _log.warning("the turn is decided by names: %s", failure)
+            return None
+        _record("chat", reply, view)
+        return Decision(tuple(calls), reply) if calls or reply.text else None
+
     async def reply(
         self,
         question: Question[str],
@@ -139,6 +185,11 @@ class LLMMind(Mind):
     def _parsed(question: Question[T], answer: str) -> T:
         value: T = parse(answer, question.schema)
         return value
+
+
+def _decisions(chosen: Decisions, one_model: bool) -> Decisions:
+    """The way of deciding: a model configured for decisions alone decides by names."""
+    return "names" if chosen == "auto" and not one_model else chosen
 
 
 def _slot(role: str, model: BaseChatModel, timeout: float) -> ModelSlot:

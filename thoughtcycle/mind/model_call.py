@@ -1,4 +1,4 @@
-"""A chat model made of other chat models: retries, falls back, and reports how a reply ended."""
+"""A chat model made of other chat models: retries, falls back, keeps calls aside, tells how a reply ended."""
 
 import asyncio
 import logging
@@ -14,14 +14,16 @@ from langchain_core.language_models.base import LangSmithParams
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import RunnableBinding
 from pydantic import ConfigDict
 
-from thoughtcycle.errors import ModelFailed, ModelTransient
+from thoughtcycle.errors import ModelFailed, ModelTransient, ModelWithoutTools
 from thoughtcycle.mind.answer_parser import ThoughtFilter
-from thoughtcycle.mind.failures import call_with_retries, retry_delay, translating_errors
+from thoughtcycle.mind.failures import call_with_retries, retry_delay, tools_refused, translating_errors
 from thoughtcycle.mind.lazy import Lazy
 from thoughtcycle.mind.model_settings import Endpoint
-from thoughtcycle.mind.streaming import CUT, OnText, end_chunk, text_chunk
+from thoughtcycle.mind.streaming import CUT, OnText, ReplyModel, end_chunk, text_chunk
+from thoughtcycle.mind.tool_calls import Call, CallCollector, CallSieve, Offer
 
 _log = logging.getLogger(__name__)
 
@@ -43,42 +45,77 @@ class ModelSlot:
 
 
 class Attempt:
-    """One call of one model, whose visible text comes in pieces."""
+    """One call of one model, whose visible text comes in pieces; its calls of tools are kept aside."""
 
-    def __init__(self, slot: ModelSlot) -> None:
+    def __init__(self, slot: ModelSlot, offer: Offer | None = None) -> None:
         self.slot = slot
         self.usage: UsageMetadata | None = None
         self.finish: str | None = None
+        self.calls: list[Call] = []
+        """Complete when the stream has ended."""
+        self._offer = offer
         self._heard = False
 
     async def stream(self, messages: list[BaseMessage]) -> AsyncGenerator[str, None]:
-        """The text without thoughts, in pieces; raises ModelFailed when it does not end properly."""
+        """The text without thoughts and calls, in pieces; raises ModelFailed unless it ends properly."""
         model = await self.slot.model()
-        sieve, said = ThoughtFilter(), False
-        async with aclosing(_timed(self.slot.endpoint, _chunks(model, messages))) as chunks:
+        said, dropped = False, []
+        async with aclosing(self._texts(model, messages)) as texts:
+            async for text in texts:
+                said = True
+                if self._offer and self._offer.calls_only:
+                    dropped.append(text)
+                else:
+                    yield text
+        self._check(model, said or bool(self.calls))
+        if dropped and self.calls:
+            yield "".join(dropped)
+
+    async def _texts(self, model: BaseChatModel, messages: list[BaseMessage]) -> AsyncGenerator[str, None]:
+        names = self._offer.names if self._offer else ()
+        thoughts, written, collected = ThoughtFilter(), CallSieve(names), CallCollector()
+        async with aclosing(_timed(self.slot.endpoint, _chunks(self, model, messages))) as chunks:
             async for message in chunks:
                 self._note(message)
-                if text := sieve.feed(message.text):
-                    said = True
+                collected.feed(message)
+                text = thoughts.feed(message.text)
+                if text := written.feed(text) if names else text:
                     yield text
-        if text := sieve.finish():
-            said = True
+        text = thoughts.finish()
+        if text := written.feed(text) + written.finish() if names else text:
             yield text
-        self._check(model, said)
+        self.calls = [*collected.calls(names), *written.calls]
+
+    def bound(self, model: BaseChatModel) -> tuple[BaseChatModel, dict[str, Any]]:
+        """The model to call and the arguments that offer it the tools; raises ModelWithoutTools."""
+        if not (self._offer and self._offer.tools):
+            return model, {}
+        try:
+            binding = model.bind_tools([dict(tool) for tool in self._offer.tools])
+        except NotImplementedError:
+            raise ModelWithoutTools(named=True, **self.slot.endpoint.named) from None
+        if isinstance(binding, RunnableBinding) and isinstance(binding.bound, BaseChatModel):
+            return binding.bound, dict(binding.kwargs)
+        return (binding, {}) if isinstance(binding, BaseChatModel) else (model, {})
+
+    @property
+    def offers(self) -> bool:
+        """Whether tools are offered."""
+        return bool(self._offer and self._offer.tools)
 
     async def whole(self, messages: list[BaseMessage]) -> AIMessage:
         """The answer in one piece, thoughts included; raises ModelFailed like `stream`."""
         model = await self.slot.model()
         text = ""
         if model._should_stream(async_api=True):  # built with streaming=True: it knows no other way
-            async with aclosing(_chunks(model, messages)) as chunks:
+            async with aclosing(_chunks(self, model, messages)) as chunks:
                 async for message in chunks:
                     self._note(message)
                     text += message.text
         else:
             message = _with_generation_info((await model._agenerate(messages)).generations[0])
             self._note(message)
-            text = message.text
+            text = message.text or _calls_as_text(message)
         self._check(model, bool(text))
         metadata = {"finish_reason": self.finish, "model_name": self.slot.endpoint.model}
         return AIMessage(text, usage_metadata=self.usage, response_metadata=metadata)
@@ -100,11 +137,13 @@ class Attempt:
             raise ModelFailed("model_length", **endpoint.named)
         if self.finish in _WITHHELD:
             raise ModelFailed("model_withheld", **endpoint.named)
+        if not said and self.offers and self.finish is not None:
+            raise ModelWithoutTools(named=False, **endpoint.named)
         if not said or (self.finish is None and _reports_finish_reason(model)):
             raise ModelTransient("model_cut", **endpoint.named)
 
 
-class ModelCall(BaseChatModel):
+class ModelCall(ReplyModel):
     """Asks the models of `slots` in turn: each with its retries, the next when one fails.
 
     Listeners see one run with one message id, whatever was tried before its first token. After that there
@@ -115,7 +154,12 @@ class ModelCall(BaseChatModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     slots: tuple[ModelSlot, ...]
+    offer: Offer | None = None
+    on_calls: Callable[[list[Call]], object] | None = None
+    """Called with the calls of the answer, when it is complete."""
     on_text: OnText | None = None
+    gap: str = ""
+    """Said before the first text."""
     streaming: bool = False
     cache: BaseCache | bool | None = False
 
@@ -163,22 +207,29 @@ class ModelCall(BaseChatModel):
         finish = "stop"
         async with aclosing(rest):
             try:
-                yield self._said(first)
+                if first is not None:
+                    yield self._said(self.gap + first)
                 async for text in rest:
                     yield self._said(text)
             except ModelFailed as failure:
                 _log.warning("a reply was cut: %s", failure)
                 finish = CUT
-        yield end_chunk(finish, attempt.usage, attempt.slot.endpoint.model)
+        if self.on_calls:
+            self.on_calls([] if finish == CUT else attempt.calls)
+        yield end_chunk(finish, attempt.usage, attempt.slot.endpoint.model, self.message_id)
 
-    async def _opened(self, messages: list[BaseMessage]) -> tuple[Attempt, str, AsyncGenerator[str, None]]:
-        """The first attempt that gives a token, that token, and the stream of the others."""
+    async def _opened(
+        self, messages: list[BaseMessage]
+    ) -> tuple[Attempt, str | None, AsyncGenerator[str, None]]:
+        """The first attempt that gives a token or ends well, that token, and the stream of the others."""
         for number, slot in enumerate(self.slots, 1):
             for left in range(slot.endpoint.max_retries, -1, -1):
-                attempt = Attempt(slot)
+                attempt = Attempt(slot, self.offer)
                 stream = attempt.stream(messages)
                 try:
-                    return attempt, await anext(stream), stream
+                    return attempt, await anext(stream, None), stream
+                except ModelWithoutTools:
+                    raise
                 except ModelFailed as failure:
                     pause = retry_delay(failure)
                     if left == 0 or pause is None:
@@ -196,20 +247,35 @@ class ModelCall(BaseChatModel):
     def _said(self, text: str) -> ChatGenerationChunk:
         if self.on_text:
             self.on_text(text)
-        return text_chunk(text)
+        return text_chunk(text, self.message_id)
+
+
+def _calls_as_text(message: BaseMessage) -> str:
+    """The calls of a model that answers with one though no tool was offered: name, then input."""
+    collected = CallCollector()
+    collected.feed(message)
+    return collected.text()
 
 
 async def _whole(slot: ModelSlot, messages: list[BaseMessage]) -> AIMessage:
     return await Attempt(slot).whole(messages)
 
 
-async def _chunks(model: BaseChatModel, messages: list[BaseMessage]) -> AsyncGenerator[BaseMessage, None]:
+async def _chunks(
+    attempt: Attempt, model: BaseChatModel, messages: list[BaseMessage]
+) -> AsyncGenerator[BaseMessage, None]:
     """The chunks of the model's stream; the whole answer as one chunk when it cannot stream."""
-    if not model._should_stream(async_api=True, stream=True):
-        yield _with_generation_info((await model._agenerate(messages)).generations[0])
-        return
-    async for chunk in model._astream(messages):
-        yield _with_generation_info(chunk)
+    model, tools = attempt.bound(model)
+    try:
+        if not model._should_stream(async_api=True, stream=True, **tools):
+            yield _with_generation_info((await model._agenerate(messages, **tools)).generations[0])
+            return
+        async for chunk in model._astream(messages, **tools):
+            yield _with_generation_info(chunk)
+    except Exception as error:
+        if attempt.offers and (refused := tools_refused(error, attempt.slot.endpoint)):
+            raise refused from None
+        raise
 
 
 def _with_generation_info(generation: ChatGeneration) -> BaseMessage:

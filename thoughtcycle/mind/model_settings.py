@@ -13,6 +13,7 @@ from thoughtcycle.errors import InputRefused
 
 ModelRole = Literal["reasoning_heavy", "reasoning", "chat", "background"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+Decisions = Literal["tools", "names", "auto"]
 
 ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
 PREFIX = "THOUGHTCYCLE_"
@@ -31,6 +32,7 @@ _EXPECTED = {
     "timeout": "0.1 … 3600 (s)",
     "effort": " | ".join(get_args(Effort)),
     "max_retries": "0 … 5",
+    "decisions": " | ".join(get_args(Decisions)),
 }
 
 
@@ -112,6 +114,8 @@ class ModelSettings(BaseSettings):
     )
 
     model: str | None = None
+    decisions: Decisions = "auto"
+    """How actions are chosen: by one call with tools, by name, or with tools where the model takes them."""
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL", repr=False)
     reasoning_heavy: RoleSettings = RoleSettings()
@@ -155,6 +159,12 @@ class ModelSettings(BaseSettings):
         if self.reasoning.effort and not own.effort:
             merged["effort"] = "low"
         return self._resolve(role, RoleSettings(**merged), self.model or CHAT_MODEL, BACKGROUND_TIMEOUT)
+
+    @property
+    def decides_with_chat(self) -> bool:
+        """Whether the roles that decide and that talk are served by the same model."""
+        heavy, chat = self.endpoint("reasoning_heavy"), self.endpoint("chat")
+        return (heavy.model, heavy.base_url) == (chat.model, chat.base_url)
 
     def fallback_endpoint(self) -> Endpoint | None:
         """The fallback model; None when there is none."""

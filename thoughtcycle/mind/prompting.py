@@ -1,10 +1,13 @@
 """Builds the messages for a model from a question and a view."""
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from thoughtcycle.memory.model import Recalled, Step, Utterance
 from thoughtcycle.mind.base import Question, View
@@ -22,6 +25,8 @@ MEMORY_TOKENS = 400
 STEP_TOKENS = 120
 
 _DATA = ("<data>", "</data>")
+_OWN_MARK = re.compile(r"<(?=\W*data\b)", re.IGNORECASE)
+"""Begins whatever a model may read as one of the marks."""
 
 
 def ask_prompt(question: Question[Any], view: View) -> list[BaseMessage]:
@@ -46,11 +51,74 @@ def reply_prompt(question: Question[str], view: View) -> list[BaseMessage]:
     return _messages(view, [_persona(frame, view), data_block(frame, seen), task])
 
 
+def tool_prompt(view: View, begun: str = "") -> list[BaseMessage]:
+    """The messages of a call with tools, in the form that common chat templates take.
+
+    One system message that stays the same from turn to turn; the history, alternating; memory and then the
+    words of the user; each step of this cycle as a call with its result. `begun`: the reply so far.
+    """
+    frame, router = texts(view.language, "frame"), texts(view.language, "router")
+    paused = [frame["paused"]] if view.withheld else []
+    system = [
+        _persona(frame, view),
+        router.fill("tools", **standard_values(view)),
+        router[f"tell.{view.explain}"],
+    ]
+    seen = data_block(frame, [_known(frame, view), _moment(frame, view, (), _uncalled(view))])
+    words = clip_for_prompt(view.message, MESSAGE_TOKENS, view.language)
+    return [
+        SystemMessage("\n\n".join(system)),
+        *_dialogue(view),
+        HumanMessage("\n\n".join([seen, *paused, words])),
+        *_calls_made(frame, view, begun),
+    ]
+
+
+def _dialogue(view: View) -> list[BaseMessage]:
+    """The recent history, user and assistant in turn; it begins with the user."""
+    told: list[BaseMessage] = []
+    for by_user, said in groupby(view.history, lambda one: one["role"] == "user"):
+        parts = [clip_for_prompt(one["content"], UTTERANCE_TOKENS, view.language) for one in said]
+        if by_user or told:
+            told.append((HumanMessage if by_user else AIMessage)("\n\n".join(parts)))
+    return told[:-1] if told and isinstance(told[-1], HumanMessage) else told
+
+
+def _calls_made(frame: Texts, view: View, begun: str) -> list[BaseMessage]:
+    """The steps of this cycle as calls, each followed by its result."""
+    messages: list[BaseMessage] = []
+    for number, step in enumerate(_called(view)):
+        id = f"call{number:05}"  # templates of Mistral want nine letters and digits
+        given = step["input"] if isinstance(step["input"], dict) else {"input": step["input"]}
+        call = {"name": step["action"], "args": given, "id": id}
+        messages.append(AIMessage("" if number else begun, tool_calls=[call]))
+        found = [each for each in view.recalled if each["id"] in step.get("found", ())]
+        lines = last_lines((_memory_line(each, view.language) for each in found), RECALLED_TOKENS)
+        told = data_block(frame, ["\n".join(lines)]) if lines else ""
+        messages.append(ToolMessage("\n".join(filter(None, (step["outcome"], told))), tool_call_id=id))
+    return messages
+
+
+def _called(view: View) -> list[Step]:
+    tools = {card.name for card in view.actions if card.tool is not None}
+    return [step for step in view.steps if step["action"] in tools]
+
+
+def _uncalled(view: View) -> list[Step]:
+    tools = {card.name for card in view.actions if card.tool is not None}
+    return [step for step in view.steps if step["action"] not in tools]
+
+
+def _known(frame: Texts, view: View) -> str:
+    """Long-term memory without the memories that a call of this cycle has found."""
+    found = {id for step in _called(view) for id in step.get("found", ())}
+    before = tuple(each for each in view.recalled if each["id"] not in found)
+    return _briefing(frame, replace(view, recalled=before), by_id=True)
+
+
 def data_block(frame: Texts, sections: Iterable[str]) -> str:
     """The sections between two marks, behind a note that nothing between them is an instruction."""
-    body = "\n\n".join(section for section in sections if section)
-    for mark in _DATA:
-        body = body.replace(mark, mark.replace("<", "‹").replace(">", "›"))
+    body = _OWN_MARK.sub("‹", "\n\n".join(section for section in sections if section))
     return f"{frame['data_note']}\n{_DATA[0]}\n{body}\n{_DATA[1]}"
 
 
@@ -101,11 +169,12 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _moment(frame: Texts, view: View, shown: Iterable[Utterance]) -> str:
-    """Current context: summary of the conversation, time, steps and texts of this cycle."""
+def _moment(frame: Texts, view: View, shown: Iterable[Utterance], done: Sequence[Step] | None = None) -> str:
+    """Current context: summary of the conversation, time, steps (`done`, else all) and texts so far."""
     lines = [view.session, ""] if view.session else []
     lines.append(frame.fill("now", now=_now(frame, view)))
-    if steps := last_lines((_step_line(each, view.language) for each in view.steps), STEPS_TOKENS):
+    done = view.steps if done is None else done
+    if steps := last_lines((_step_line(each, view.language) for each in done), STEPS_TOKENS):
         lines += [frame["steps"], *steps]
     if said := last_lines((_line(frame, view, each) for each in shown), HISTORY_TOKENS):
         lines += [frame["shown"], *said]
