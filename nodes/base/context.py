@@ -93,7 +93,7 @@ class Context:
         BeforeValidator(_as_switch),
         Field(
             title="Explain actions",
-            description="What memory actions found or changed: auto: the reply says it; on: a short text after "
+            description="What actions found or changed: auto: the reply says it; on: a short text after "
             "each; off: not said. Empty: as the deployment has set it.",
         ),
     ] = None
