@@ -34,6 +34,10 @@ class Services:
     wait_until_idle: Callable[[], Awaitable[None]] = _no_wait
     """Awaited before each background step: delays it while replies are being made."""
 
+    def __post_init__(self) -> None:
+        if self.mind.refusals is not None:
+            self.mind.refusals.attach(self.memory.core.storage.learned)
+
 
 Provider = Callable[[], Awaitable[Services]]
 """Gives the services of the running event loop; opening them does no I/O on the loop."""

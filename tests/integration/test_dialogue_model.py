@@ -57,7 +57,7 @@ async def test_as_a_subgraph(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
                 outer.astream(
                     {"messages": [HumanMessage(turn.message)]},
                     {"configurable": {"thread_id": "t"}},
-                    context=Context(user_id="ana"),
+                    context=Context(user_id="ana", explain_actions="on"),
                     stream_mode=["custom", "messages"],
                     subgraphs=True,
                 )

@@ -71,7 +71,7 @@ def steps(heard: Heard) -> list[tuple[str, str]]:
     return [(step["action"], step["status"]) for step in heard.values["steps"]]
 
 
-@pytest.mark.spec("TC-4", "TC-6", "TC-13", "BY-18")
+@pytest.mark.spec("TC-4", "TC-6", "TC-13")
 async def test_a_greeting_takes_one_call_and_streams_as_it_comes(
     tmp_path: Path, fake_openai: FakeOpenAI
 ) -> None:
@@ -94,7 +94,7 @@ async def test_a_greeting_takes_one_call_and_streams_as_it_comes(
         }
 
 
-@pytest.mark.spec("TC-4", "TC-9", "TC-13", "BY-18")
+@pytest.mark.spec("TC-4", "TC-9", "TC-13")
 async def test_a_told_fact_is_saved_by_a_call_with_its_input(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     async with tools_lab(tmp_path, fake_openai) as cycle:
         fake_openai.say(SAVE, "Prazer, Pedro! Anotei seu nome.")
@@ -106,7 +106,7 @@ async def test_a_told_fact_is_saved_by_a_call_with_its_input(tmp_path: Path, fak
         assert [record.text for record in await cycle.memory.list("ana")] == ["Nome: Pedro"]
 
 
-@pytest.mark.spec("TC-4", "TC-8", "TC-13", "BY-18")
+@pytest.mark.spec("TC-4", "TC-8", "TC-13")
 async def test_text_before_a_call_begins_the_one_reply(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     async with tools_lab(tmp_path, fake_openai) as cycle:
         fake_openai.say(SAVE, "Anotei.")

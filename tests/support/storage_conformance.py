@@ -604,3 +604,12 @@ class StorageConformance:
         assert [job.id for job in await storage.jobs.listing(["bia"], ["waiting", "dead"])] == [late.id]
         assert [job.id for job in await storage.jobs.listing(["ana", "bia"], ["dead"])] == ["dead"]
         assert len(await storage.jobs.listing(["ana", "bia"], ["waiting"], limit=2)) == 2
+
+    async def test_a_refusal_is_known_until_it_expires(self, storage: Storage) -> None:
+        hour = timedelta(hours=1)
+        await storage.learned.put("tools host model", START, START + hour)
+        await storage.learned.put("tools host model", START, START + 2 * hour)
+        assert await storage.learned.names(START + hour) == {"tools host model": START + 2 * hour}
+        assert await storage.learned.names(START + 2 * hour) == {}
+        await storage.learned.put("tools other", START + 2 * hour, START + 3 * hour)
+        assert list(await storage.learned.names(START)) == ["tools other"]

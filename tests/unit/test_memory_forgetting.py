@@ -143,8 +143,8 @@ def test_every_table_with_a_user_in_it_is_known() -> None:
     }
     gone = {"sheets", "sheet_annexes"}
     assert owned - gone == set(sqlite_users.OWNED) | {"forgotten"}
-    # of cycles; of documents; of hashed senders
-    assert tables.keys() - owned == {"message_vectors", "conversation_entries", "link_tries"}
+    # of cycles; of documents; of hashed senders; of models
+    assert tables.keys() - owned == {"message_vectors", "conversation_entries", "link_tries", "learned"}
     collections = {index.collection for migration in mongo_schema.MIGRATIONS for index in migration}
     assert collections - {"sheets"} <= mongo_users.OWNED.keys()
 

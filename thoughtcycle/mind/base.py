@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage
 from thoughtcycle.language.parse import rule_batches
 from thoughtcycle.memory.model import Recalled, Step, Utterance
 from thoughtcycle.mind.model_settings import ModelRole
+from thoughtcycle.mind.refusals import Refusals
 from thoughtcycle.mind.tool_calls import Call
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
@@ -105,6 +106,8 @@ class Mind(ABC):
 
     by_rules: ClassVar[bool] = False
     """Whether no model is asked: data for prompts alone need not be read then."""
+    refusals: Refusals | None = None
+    """What its models refuse."""
 
     async def warm(self) -> None:
         """Prepares the mind before the first message: half a second to compile the rules."""

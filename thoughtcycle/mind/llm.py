@@ -27,6 +27,7 @@ from thoughtcycle.mind.model_settings import (
     host_of,
 )
 from thoughtcycle.mind.prompting import ask_prompt, reply_prompt, tool_prompt
+from thoughtcycle.mind.refusals import Refusals
 from thoughtcycle.mind.streaming import OnText, gap_after, stream_model
 from thoughtcycle.mind.tool_calls import Call, Offer
 from thoughtcycle.prompts.loader import texts
@@ -70,6 +71,7 @@ class LLMMind(Mind):
         self._slots = {role: _slot(role, served[role], seconds.get(role, TIMEOUT)) for role in ROLES}
         self._fallback = (_slot("fallback", fallback, TIMEOUT),) if fallback else ()
         self._clients: Clients | None = None
+        self.refusals: Refusals = Refusals()
         self._decisions = _decisions(decisions, served["reasoning_heavy"] is served["chat"])
 
     @classmethod
@@ -83,6 +85,7 @@ class LLMMind(Mind):
         fallback = settings.fallback_endpoint()
         mind._fallback = (_built(fallback, clients),) if fallback else ()
         mind._clients = clients
+        mind.refusals = Refusals()
         mind._decisions = _decisions(settings.decisions, settings.decides_with_chat)
         return mind
 
@@ -128,9 +131,9 @@ class LLMMind(Mind):
         on_text: OnText | None = None,
     ) -> Decision | None:
         """See Mind.decide."""
-        if self._decisions == "names":
+        auto, calls, endpoint = self._decisions == "auto", list[Call](), self._slots["chat"].endpoint
+        if self._decisions == "names" or (auto and await self.refusals.holds("tools", endpoint)):
             return None
-        auto, calls = self._decisions == "auto", list[Call]()
         tools = [] if last else [card.tool for card in view.actions if card.tool is not None]
         names = [] if last else [card.name for card in view.actions]
         call = ModelCall(
@@ -150,10 +153,14 @@ class LLMMind(Mind):
         except ModelWithoutTools as failure:
             if not auto:
                 raise
-            _log.warning("the turn is decided by names: %s", failure)
+            if failure.named:
+                await self.refusals.learn("tools", endpoint)
             return None
         _record("chat", reply, view)
-        return Decision(tuple(calls), reply) if calls or reply.text else None
+        if calls or reply.text:
+            return Decision(tuple(calls), reply)
+        await self.refusals.learn("tools", endpoint)  # it was ordered to act and only talks
+        return None
 
     async def reply(
         self,

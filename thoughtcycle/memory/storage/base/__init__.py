@@ -7,6 +7,7 @@ from thoughtcycle.memory.storage.base.erasure import Erasure
 from thoughtcycle.memory.storage.base.files import Files
 from thoughtcycle.memory.storage.base.health import Health
 from thoughtcycle.memory.storage.base.jobs import Jobs
+from thoughtcycle.memory.storage.base.learned import Learned
 from thoughtcycle.memory.storage.base.memories import Memories
 from thoughtcycle.memory.storage.base.transcript import Transcript
 from thoughtcycle.memory.storage.base.users import Glimpse, Users
@@ -29,6 +30,7 @@ class Storage:
     erasure: Erasure
     users: Users
     health: Health
+    learned: Learned
 
     def glimpse(self, user: str) -> Glimpse | None:
         """The user's state at this moment, without waiting; None: only a read can tell."""

@@ -12,6 +12,7 @@ from thoughtcycle.memory.storage.mongo.erasure import MongoErasure
 from thoughtcycle.memory.storage.mongo.files import MongoFiles
 from thoughtcycle.memory.storage.mongo.health import MongoHealth
 from thoughtcycle.memory.storage.mongo.jobs import MongoJobs
+from thoughtcycle.memory.storage.mongo.learned import MongoLearned
 from thoughtcycle.memory.storage.mongo.memories import MongoMemories
 from thoughtcycle.memory.storage.mongo.transcript import MongoTranscript
 from thoughtcycle.memory.storage.mongo.users import MongoUsers
@@ -33,6 +34,7 @@ class MongoStorage(Storage):
         self.erasure = MongoErasure(database)
         self.users = MongoUsers(database)
         self.health = MongoHealth(database)
+        self.learned = MongoLearned(database)
 
     @classmethod
     @asynccontextmanager

@@ -156,6 +156,7 @@ MIGRATIONS: Sequence[str] = (
         paused INTEGER NOT NULL DEFAULT 0, language TEXT, time_zone TEXT
     );
     """,
+    "CREATE TABLE learned (name TEXT PRIMARY KEY, until REAL NOT NULL)",
 )
 
 

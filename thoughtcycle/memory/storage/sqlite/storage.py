@@ -14,6 +14,7 @@ from thoughtcycle.memory.storage.sqlite.erasure import SqliteErasure
 from thoughtcycle.memory.storage.sqlite.files import SqliteFiles
 from thoughtcycle.memory.storage.sqlite.health import SqliteHealth
 from thoughtcycle.memory.storage.sqlite.jobs import SqliteJobs
+from thoughtcycle.memory.storage.sqlite.learned import SqliteLearned
 from thoughtcycle.memory.storage.sqlite.memories import SqliteMemories
 from thoughtcycle.memory.storage.sqlite.transcript import SqliteTranscript
 from thoughtcycle.memory.storage.sqlite.users import SqliteUsers
@@ -35,6 +36,7 @@ class SqliteStorage(Storage):
         self.erasure = SqliteErasure(database)
         self.users = SqliteUsers(database)
         self.health = SqliteHealth(database)
+        self.learned = SqliteLearned(database)
 
     @classmethod
     @asynccontextmanager
