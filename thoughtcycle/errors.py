@@ -46,10 +46,10 @@ Code = Literal[
     "storage_locked", "storage_readonly", "storage_trouble", "storage_unavailable", "storage_unopenable",
     "turn_kept",
     # ModelFailed
-    "beyond_rules", "embedding_answer", "model_address", "model_answer", "model_cut", "model_down",
-    "model_key", "model_length", "model_limit", "model_overflow", "model_protocol", "model_request",
-    "model_timeout", "model_tools", "model_trouble", "model_unknown", "model_unreachable", "model_withheld",
-    "reply_cut",
+    "beyond_rules", "embedding_answer", "embeddings_away", "model_address", "model_answer", "model_cut",
+    "model_down", "model_key", "model_length", "model_limit", "model_overflow", "model_protocol",
+    "model_request", "model_timeout", "model_tools", "model_trouble", "model_unknown", "model_unreachable",
+    "model_withheld", "reply_cut",
     # Unexpected
     "unexpected",
 ]  # fmt: skip
@@ -248,6 +248,10 @@ class ModelWithoutTools(ModelFailed):
         super().__init__("model_tools", **values)
 
 
+class ModelRefused(ModelFailed):
+    """The server refuses the key, or does not know the model or the address."""
+
+
 class ModelTransient(ModelFailed):
     """A failure that may pass by itself: limit, overload, no connection, cut stream."""
 
@@ -257,6 +261,20 @@ class ModelTimeout(ModelTransient):
 
     def __init__(self, **values: object) -> None:
         super().__init__("model_timeout", **values)
+
+
+class EmbeddingsAway(ModelFailed):
+    """The embedding model is refused or too slow; memories are found by their words. Names the settings."""
+
+    def __init__(self, cause: ModelFailed) -> None:
+        super().__init__("embeddings_away", cause=cause)
+        self.passing = isinstance(cause, ModelTransient)
+        """Whether the model may answer again by itself."""
+
+    def text(self, language: Language = "en") -> str:
+        cause = self.values["cause"]
+        told = cause.text(language) if isinstance(cause, ThoughtcycleError) else cause
+        return texts(language, "errors").fill(self.code, cause=told)
 
 
 class Unexpected(ThoughtcycleError):

@@ -167,7 +167,7 @@ class MemorySave(Action[list[SaveItem]]):
             return Outcome(self.say(turn.language, "outcome.nothing"), "nothing")
         self.status(turn, "status.formatting")
         texts = [text for draft in drafts for text in (as_text(draft.content), *draft.bindings)]
-        vectors = await turn.memory.embed(list(dict.fromkeys(texts)))
+        vectors = await turn.memory.embed_to_save(list(dict.fromkeys(texts)))
         self.status(turn, "status.writing")
         saved = await turn.memory.save(turn.user, drafts, vectors=vectors)
         records = [item.record for item in saved if item.record.status == "active"]

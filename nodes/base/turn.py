@@ -96,6 +96,11 @@ class Turn(Run):
             return []
         return [await speak(self.texts("cycle")["memory_away"], chat_history=False)]
 
+    async def embedding_notice(self) -> list[AIMessage]:
+        """The notice that memories are found by words alone, once per process; of no concern to strangers."""
+        failure = None if self.services.public else self.memory.embedding_notice()
+        return [await speak(self.line(failure), chat_history=False)] if failure is not None else []
+
     def status(self, text: str) -> None:
         """Streams a status line."""
         self.write(envelope.status(text))

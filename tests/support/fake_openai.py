@@ -140,6 +140,8 @@ class FakeOpenAI:
     def __init__(self) -> None:
         self.requests: list[Recorded] = []
         self.answer: Callable[[Recorded], Behaviour] | None = None
+        self.embeddings: Status | Hang | None = None
+        """Answers every request of `/v1/embeddings`, as a server does that has none."""
         self.on_silence: Callable[[], object] | None = None
         """Called, on the server's thread, when it has fallen silent without a word."""
         self.strict = False
@@ -182,7 +184,7 @@ class FakeOpenAI:
         """Forgets all that was queued and recorded."""
         self.requests.clear()
         self._queues.clear()
-        self.answer = None
+        self.answer = self.embeddings = None
         self.strict = False
         self._go_on = threading.Event()
 
@@ -224,6 +226,8 @@ class FakeOpenAI:
 
     async def _embeddings(self, request: Request) -> Response:
         recorded = await self._recorded(request)
+        if self.embeddings is not None:
+            return await self._refusal(self.embeddings, request, recorded)
         queue = self._queues[recorded.model]
         if queue and isinstance(behaviour := queue.popleft(), Status | Hang | Raw):
             return await self._refusal(behaviour, request, recorded)

@@ -12,7 +12,7 @@ import typer
 from pydantic import SecretStr
 
 from thoughtcycle.cli.display import print_table
-from thoughtcycle.cli.options import Db, Json, User, print_json, print_result
+from thoughtcycle.cli.options import Db, Json, User, print_error, print_json, print_result
 from thoughtcycle.errors import ChatUnknown, InputRefused
 
 if TYPE_CHECKING:
@@ -75,7 +75,10 @@ class Call:
             model = build_embeddings(ModelSettings()) if embeddings else None
             opening = Memory.open(settings.url(), embeddings=model, index_bytes=settings.index_bytes)
             async with opening as memory:
-                return await work(memory, owner)
+                done = await work(memory, owner)
+                if notice := memory.embedding_notice():
+                    print_error(notice)
+                return done
 
         return asyncio.run(run())
 

@@ -93,6 +93,8 @@ class Memory:
         # search
         self.search = search.search
         self.embed = core.embed
+        self.embed_to_save = core.embed_to_save
+        self.embedding_notice = core.embedding_notice
         # what was said, and what was made of it
         self.record_cycle = transcript.record_cycle
         self.conversation = transcript.conversation
@@ -125,6 +127,7 @@ class Memory:
         self.doctor = maintenance.doctor
         self.outdated = reembedding.outdated
         self.reembed = reembedding.reembed
+        self.embed_lacking = reembedding.embed_lacking
 
     @classmethod
     @asynccontextmanager

@@ -7,7 +7,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
-from thoughtcycle.errors import ModelFailed
+from thoughtcycle.errors import ModelRefused
 from thoughtcycle.mind.model_settings import Endpoint
 
 
@@ -69,5 +69,5 @@ class Clients:
 def _key(endpoint: Endpoint) -> SecretStr:
     """The key; the client insists on one, also for a server that needs none."""
     if endpoint.api_key is None and endpoint.base_url is None:
-        raise ModelFailed("model_key", **endpoint.named)
+        raise ModelRefused("model_key", **endpoint.named)
     return endpoint.api_key or SecretStr("none")

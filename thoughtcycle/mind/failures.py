@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from langchain_core.exceptions import ContextOverflowError, ModelConnectionError, ModelTimeoutError
 
-from thoughtcycle.errors import ModelFailed, ModelTimeout, ModelTransient, ModelWithoutTools
+from thoughtcycle.errors import ModelFailed, ModelRefused, ModelTimeout, ModelTransient, ModelWithoutTools
 from thoughtcycle.mind.model_settings import Endpoint
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ LONGEST_WAIT = 5.0
 
 Failure = Callable[..., ModelFailed]
 """Makes the error of a failure, given the values of its text."""
-_KEY, _ADDRESS = partial(ModelFailed, "model_key"), partial(ModelFailed, "model_address")
+_KEY, _ADDRESS = partial(ModelRefused, "model_key"), partial(ModelRefused, "model_address")
 _DOWN, _UNKNOWN = partial(ModelTransient, "model_down"), partial(ModelFailed, "model_unknown")
 
 _STATUS: dict[int, Failure] = {
@@ -30,6 +30,7 @@ _STATUS: dict[int, Failure] = {
     403: _KEY,
     404: _ADDRESS,
     405: _ADDRESS,
+    501: _ADDRESS,
     429: partial(ModelTransient, "model_limit"),
 }
 

@@ -7,10 +7,10 @@ from thoughtcycle.errors import StorageFailed
 from thoughtcycle.graph.formation import Formation, compile_formation
 from thoughtcycle.graph.garden import GardenGraph, compile_garden
 from thoughtcycle.memory.conversation import DocumentBroken
-from thoughtcycle.memory.core import Kind, OnOutcome, Worker
+from thoughtcycle.memory.core import EMBED, Kind, OnOutcome, Worker
 from thoughtcycle.memory.erasure import GRACE
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model import ATTEMPTS, Cycle, Job, new_job
+from thoughtcycle.memory.model import ATTEMPTS, Cycle, Job, item_space, new_job
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.services import Services
 
@@ -18,6 +18,7 @@ FORM, GARDEN, GARDENS = "form", "garden", "gardens"
 GARDENS_EVERY = timedelta(days=1)
 SWEEP_EVERY = timedelta(minutes=5)
 ERASE_EVERY = timedelta(minutes=1)
+EMBED_AGAIN = timedelta(minutes=10)
 CHATS = 50
 """Chats of a user, last updated first, that are searched for unjudged cycles."""
 USERS = 32
@@ -35,7 +36,8 @@ def job_kinds(services: Services, grace: timedelta) -> Mapping[str, Kind]:
     """The kinds of jobs, by name.
 
     `sweep` closes cycles that a crash left open, `erase` erases what was deleted `grace` ago, `form` runs
-    formation of a cycle, `garden` tends one user's memories, `gardens` adds a job of that for each user.
+    formation of a cycle, `embed` adds vectors that were not there in time, `garden` tends one user's
+    memories, `gardens` adds a job of that for each user.
     """
     memory = services.memory
     formation, garden = compile_formation(services), compile_garden(services)
@@ -44,6 +46,7 @@ def job_kinds(services: Services, grace: timedelta) -> Mapping[str, Kind]:
         "erase": Kind(lambda job: memory.erase_due(grace), every=ERASE_EVERY),
         FORM: Kind(lambda job: form(memory, formation, job)),
         GARDEN: Kind(lambda job: tend(memory, garden, job.user)),
+        EMBED: Kind(lambda job: embed_lacking(memory, job), again=EMBED_AGAIN),
         GARDENS: Kind(lambda job: enqueue_gardens(memory), every=GARDENS_EVERY),
     }
 
@@ -95,6 +98,12 @@ async def form(memory: Memory, formation: Formation, job: Job) -> None:
         if job.attempts >= ATTEMPTS and not away:
             await _mark_failed(memory, cycle)
         raise
+
+
+async def embed_lacking(memory: Memory, job: Job) -> None:
+    """Adds the vectors that memories of a space were saved without. Raises ModelFailed."""
+    space = item_space(job.user) if job.payload["items"] else job.user
+    await memory.embed_lacking(space, job.payload["since"])
 
 
 async def enqueue_gardens(memory: Memory) -> None:

@@ -1,6 +1,7 @@
 """Core: the handles that all services share, and the unit of work: plan, write, repeat on conflict."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
@@ -8,19 +9,41 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from thoughtcycle.errors import Code, InputRefused, MemoryNotActive, MemoryUnknown
+from thoughtcycle.errors import (
+    Code,
+    EmbeddingsAway,
+    InputRefused,
+    MemoryNotActive,
+    MemoryUnknown,
+    ModelFailed,
+    StorageFailed,
+)
 from thoughtcycle.memory.core.access_counter import AccessCounter
 from thoughtcycle.memory.core.availability import Availability
 from thoughtcycle.memory.core.caches import BranchCache, RecordCache
 from thoughtcycle.memory.core.job_queue import JobQueue
-from thoughtcycle.memory.index import BUDGET, Embedder, MemoryIndexes, MessageIndexes, embed
-from thoughtcycle.memory.model import MemoryRecord
+from thoughtcycle.memory.index import (
+    BELIEVED,
+    BUDGET,
+    CircuitBreaker,
+    Embedder,
+    MemoryIndexes,
+    MessageIndexes,
+    embed,
+)
+from thoughtcycle.memory.model import MemoryRecord, new_job, owner_of
 from thoughtcycle.memory.model import owned as owned
 from thoughtcycle.memory.redaction import Mask, Masks
 from thoughtcycle.memory.storage import Conflict, Storage, Write
 from thoughtcycle.memory.text.analyzer import identity
-from thoughtcycle.memory.versioning.record_writes import SearchVectors
+from thoughtcycle.memory.versioning.record_writes import SearchVectors, search_keys
 
+log = logging.getLogger(__name__)
+
+EMBED = "embed"
+"""Kind of the jobs that add the vectors which a save went without."""
+SAVE_SECONDS = 1.0
+"""Longest wait of a save for its vectors."""
 _TRIES = 8
 
 R = TypeVar("R")
@@ -43,7 +66,7 @@ class Core:
         """`storage` is open and stays the caller's; without `embeddings` only words are searched."""
         self.storage = storage
         self.availability = availability or Availability()
-        self.embeddings = embeddings
+        self.embeddings = embeddings = CircuitBreaker(embeddings) if embeddings is not None else None
         self.clock = clock
         self.model = embeddings.name if embeddings is not None else None
         """Name of the embedding model; None: words only."""
@@ -60,6 +83,24 @@ class Core:
     async def embed(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
         """Text → vector (float32, unit length), all asked in one call; {} without embeddings."""
         return await embed(self.embeddings, texts)
+
+    async def embed_to_save(
+        self, texts: Sequence[str], seconds: float | None = SAVE_SECONDS
+    ) -> dict[str, np.ndarray]:
+        """As `embed`, for a save: {} where the model fails or takes longer than `seconds` (None: no limit).
+
+        Vectors that a save went without follow by a job.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.embed(texts)
+        except (ModelFailed, TimeoutError) as failure:
+            log.info("saved without vectors: %s", failure if isinstance(failure, ModelFailed) else "too slow")
+            return {}
+
+    def embedding_notice(self) -> EmbeddingsAway | None:
+        """The failure since which memories are found by words alone, once; None when all is well or told."""
+        return self.embeddings.take_notice() if self.embeddings is not None else None
 
     async def change(self, user: str, plan: Plan[R]) -> tuple[dict[str, MemoryRecord], R]:
         """Plans and writes, again after a conflict; returns the records as stored and the plan's result.
@@ -87,8 +128,26 @@ class Core:
                         raise
                 else:
                     self.record_cache.changed(user, stored)
+                    await self._embed_later(user, stored)
                     return {record.id: record for record in stored}, result
         raise AssertionError("unreachable")
+
+    async def _embed_later(self, space: str, stored: Iterable[MemoryRecord]) -> None:
+        """Queues the vectors that these records lack, unless the server is known to have no embeddings."""
+        if self.embeddings is None or self.embeddings.refused:
+            return
+        lacking = [
+            record.revision
+            for record in stored
+            if record.status in BELIEVED and len(record.vector_ids) < len(search_keys(record))
+        ]
+        if lacking:
+            user, since = owner_of(space), min(lacking) - 1
+            job = new_job(EMBED, space, user=user, due=self.clock(), items=space != user, since=since)
+            try:
+                await self.queue.put(job)
+            except StorageFailed as failure:  # the change itself is stored
+                log.warning("vectors are not made later: %s", failure.code)
 
     async def change_records(
         self, user: str, ids: Iterable[str], plan: Callable[[list[MemoryRecord]], Awaitable[Sequence[Write]]]

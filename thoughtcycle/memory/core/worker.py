@@ -27,6 +27,8 @@ class Kind:
     """Does the work; idempotent: it may run again for the same job, after a crash for instance."""
     every: timedelta | None = None
     """The worker itself puts one such job for the whole database, and repeats it this often."""
+    again: timedelta | None = None
+    """A job that fails is no dead letter after its tries: it begins anew, this much later."""
 
 
 OnOutcome = Callable[[Job, str], None]
@@ -189,7 +191,7 @@ class Worker:
             self._on_outcome(job, "done")
             return
         code = error.code if isinstance(error, ThoughtcycleError) else type(error).__name__
-        after = await self._queue.fail(job, code, kind.every)
+        after = await self._queue.fail(job, code, kind.every or kind.again)
         log.warning("job %s %s failed: %s", job.kind, job.id, code)
         self._on_outcome(job if after is None else after, code)
 

@@ -1,10 +1,9 @@
 """Stores files as memories that are found by their text (LM-15)."""
 
 import hashlib
-import logging
 from datetime import datetime
 
-from thoughtcycle.errors import InputRefused, MemoryUnknown, ModelFailed, StorageFailed
+from thoughtcycle.errors import InputRefused, MemoryUnknown, StorageFailed
 from thoughtcycle.memory.core import Core, explicit, owned
 from thoughtcycle.memory.files.extraction import DEFAULT, FileLimits, look_at
 from thoughtcycle.memory.model import (
@@ -18,8 +17,6 @@ from thoughtcycle.memory.model import (
 )
 from thoughtcycle.memory.records import Records
 from thoughtcycle.memory.versioning.record_writes import search_keys
-
-log = logging.getLogger(__name__)
 
 _TRIES = 3
 """Writes of a file while another process erases the same one."""
@@ -61,7 +58,7 @@ class Files:
     ) -> MemoryRecord:
         """Stores a file that `look_at` has checked; the bytes first, so that no memory lacks its file.
 
-        Without the embedding model it is found by words alone until `reembed` adds its vectors.
+        Without the embedding model it is found by words alone until its vectors are added.
         """
         content = attachment.content
         known = await self._storage.memories.same(owned(user), identities=(), keys={key_of(content.sha256)})
@@ -75,11 +72,7 @@ class Files:
             said=said,
             source=source or Source(),
         )
-        try:
-            vectors = await self._core.embed(search_keys(draft))
-        except ModelFailed as failure:
-            log.warning("a file is kept without vectors: %s", failure.code)
-            vectors = {}
+        vectors = await self._core.embed_to_save(search_keys(draft))
         tries = 0
         while True:
             await self._storage.files.put(user, content.sha256, attachment.data)

@@ -1,6 +1,7 @@
 """The derived search index of each user: vectors, postings, ranking."""
 
 from thoughtcycle.memory.index.cache import BUDGET, MemoryIndexes, MessageIndexes
+from thoughtcycle.memory.index.circuit_breaker import CircuitBreaker
 from thoughtcycle.memory.index.corpus import CANDIDATES, Candidate, MemoryQuery
 from thoughtcycle.memory.index.embedder import LONGEST, Embedder, embed, packed, unit, units
 from thoughtcycle.memory.index.filters import ALL, BELIEVED, Filters, aware, valid_at
@@ -17,6 +18,7 @@ __all__ = [
     "FLOOR",
     "LONGEST",
     "Candidate",
+    "CircuitBreaker",
     "Embedder",
     "Filters",
     "MemoryIndexes",

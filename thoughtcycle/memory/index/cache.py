@@ -11,7 +11,8 @@ from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from thoughtcycle.errors import ThoughtcycleError
-from thoughtcycle.memory.index.embedder import Embedder, embed, packed
+from thoughtcycle.memory.index.circuit_breaker import CircuitBreaker
+from thoughtcycle.memory.index.embedder import embed, packed
 from thoughtcycle.memory.index.memory_index import MemoryIndex
 from thoughtcycle.memory.index.message_index import MessageIndex
 from thoughtcycle.memory.model import MessageVector
@@ -158,7 +159,7 @@ class MessageIndexes(IndexCache[MessageIndex]):
     """One index of messages per user, caught up from closed cycles; vectors are made when asked for."""
 
     def __init__(
-        self, storage: Storage, embeddings: Embedder | None, masks: Masks, budget: int = BUDGET
+        self, storage: Storage, embeddings: CircuitBreaker | None, masks: Masks, budget: int = BUDGET
     ) -> None:
         """`masks` redact the words of hidden memories."""
         super().__init__(MessageIndex, budget)
@@ -171,7 +172,7 @@ class MessageIndexes(IndexCache[MessageIndex]):
 
     async def embed_some(self, user: str, index: MessageIndex) -> int:
         """Makes and stores some of the vectors that messages of `index` lack; 0 when none does."""
-        if self._embeddings is None:
+        if self._embeddings is None or self._embeddings.away:
             return 0
         some = dict(islice(index.pending.items(), _EMBEDDED_AT_ONCE))
         data = packed(await embed(self._embeddings, [text for _, text in some.values()]))

@@ -1,14 +1,17 @@
 """Embeds memories and messages again after a change of the embedding model, batch by batch."""
 
+import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from thoughtcycle.errors import InputRefused
+from thoughtcycle.errors import EmbeddingsAway, InputRefused, ModelFailed, ModelTransient
 from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.index import BELIEVED, LONGEST, embed, packed
 from thoughtcycle.memory.model import STATUSES, MemoryRecord, Vector
 from thoughtcycle.memory.storage import Write
 from thoughtcycle.memory.versioning.record_writes import SearchVectors, search_keys, with_vectors
+
+log = logging.getLogger(__name__)
 
 _AT_ONCE = 64
 """Memories that are embedded and written in one go."""
@@ -76,11 +79,29 @@ class Reembedding:
             yield Reembedded(min(done, total), total)
         await self._storage.transcript.drop_message_vectors(user, keep=self._require_model())
 
-    async def _stale(self, user: str) -> AsyncIterator[list[MemoryRecord]]:
+    async def embed_lacking(self, space: str, since: int) -> None:
+        """Adds the vectors that memories changed after revision `since` were saved without.
+
+        Does nothing without embeddings, and where a server has none: `reembed` then serves once it has.
+        Raises ModelFailed.
+        """
+        if self._embeddings is None:
+            return
+        try:
+            async for records in self._stale(space, since):
+                await self._embed_anew(space, records)
+        except ModelTransient:
+            raise
+        except ModelFailed as failure:
+            if isinstance(failure, EmbeddingsAway) and failure.passing:
+                raise
+            log.warning("memories stay without vectors: %s", failure.code)
+
+    async def _stale(self, user: str, after: int = 0) -> AsyncIterator[list[MemoryRecord]]:
         """Batches of the memories to be embedded, without those that change meanwhile."""
         model = self._require_model()
         newest = await self._storage.memories.journal(user, limit=1)
-        after, last = 0, newest[0].number if newest else 0
+        last = newest[0].number if newest else 0
         while after < last and (
             page := await self._storage.memories.listing(user, STATUSES, after=after, limit=_AT_ONCE)
         ):
@@ -114,6 +135,6 @@ class Reembedding:
 
 
 def _stale(record: MemoryRecord, stored: Sequence[Vector], model: str) -> bool:
-    """Whether a memory that can be found has search keys, yet no vectors or some of another model."""
-    models = {vector.model for vector in stored if vector.memory == record.id}
-    return record.status in BELIEVED and bool(search_keys(record)) and models != {model}
+    """Whether a memory that can be found has a search key without a vector, or one of another model."""
+    models = [vector.model for vector in stored if vector.memory == record.id]
+    return record.status in BELIEVED and models != [model] * len(search_keys(record))

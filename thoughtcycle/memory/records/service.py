@@ -82,7 +82,9 @@ class Records:
             saved = iter(await self.save(user, rest, vectors=vectors))
             return [stubs[place] if place in stubs else next(saved) for place in range(len(drafts))]
         if vectors is None:
-            vectors = await self._core.embed([text for draft in drafts for text in search_keys(draft)])
+            vectors = await self._core.embed_to_save(
+                [text for draft in drafts for text in search_keys(draft)]
+            )
         else:
             vectors = units(vectors)
         data = packed(vectors)
@@ -294,7 +296,7 @@ class Records:
         new = search_keys(record.model_copy(update={"content": after, "bindings": tuple(keys)}))
         vectors = await self._memories.vectors(user, [record.id])
         known = {one.text for one in vectors if one.model == self._model and len(one.text) < KEY_LENGTH}
-        return await self._core.embed([text for text in new if text not in known])
+        return await self._core.embed_to_save([text for text in new if text not in known])
 
     async def _lost_vectors(
         self, entry: JournalEntry, record: MemoryRecord, versions: Iterable[MemoryRecord]
@@ -303,7 +305,7 @@ class Records:
         before = entry.before
         if before is None or same_content(before, record) or any(is_version(one, before) for one in versions):
             return {}
-        return packed(await self._core.embed(search_keys(before)))
+        return packed(await self._core.embed_to_save(search_keys(before)))
 
     async def _undoable(self, user: str, id: str | None, asked: str | None) -> Entries:
         """The newest change to be undone; without `id` all rows of a request that hid several."""

@@ -113,7 +113,7 @@ class RecordUpkeep:
         Nothing changes if the content is not `was` any more, or the memory was pinned. Its time of last use
         stays. Raises MemoryNotActive.
         """
-        vectors = packed(await self._core.embed([content]))
+        vectors = packed(await self._core.embed_to_save([content]))
 
         async def plan() -> tuple[Sequence[Write], MemoryRecord]:
             record = await self._core.active(user, id)

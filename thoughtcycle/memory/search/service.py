@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
+from thoughtcycle.errors import EmbeddingsAway
 from thoughtcycle.memory.core import Core, owned
 from thoughtcycle.memory.index import (
     FLOOR,
@@ -185,7 +186,10 @@ class Search:
     async def query_vector(
         self, user: str, query: str, vector: np.ndarray | None, include: Collection[Part]
     ) -> np.ndarray | None:
-        """`vector`, or that of `query`, of unit length; None where there is nothing to compare it with."""
+        """`vector`, or that of `query`, of unit length; None where there is nothing to compare it with.
+
+        Words alone count then, and where a server has no embeddings.
+        """
         if vector is not None:
             return unit(vector)
         if self._embeddings is None or not query.strip():
@@ -195,7 +199,10 @@ class Search:
         )
         if not comparable:
             return None
-        return unit(await self._embeddings.aembed_query(query[:LONGEST]))
+        try:
+            return unit(await self._embeddings.aembed_query(query[:LONGEST]))
+        except EmbeddingsAway:  # told once by the breaker
+            return None
 
 
 def plain_query(query: str) -> str:

@@ -12,7 +12,7 @@ from thoughtcycle.errors import NotAllowed
 from thoughtcycle.memory.chats import is_empty
 from thoughtcycle.memory.conversation import dumped, recounted
 from thoughtcycle.memory.core import Core
-from thoughtcycle.memory.index import embed, packed
+from thoughtcycle.memory.index import packed
 from thoughtcycle.memory.model import (
     Access,
     ConversationMemory,
@@ -85,7 +85,6 @@ class OwnImport:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._clock = core.clock
-        self._embeddings = core.embeddings
         self._model = core.model
         self._storage = core.storage
 
@@ -195,7 +194,7 @@ class OwnImport:
                 versions.add(entry.memory)
         texts = [text for _, one, _ in wanted for text in search_keys(one)]
         new = {entry.memory for entry, _, _ in wanted if not replay.read[entry.memory]}
-        data = packed(await embed(self._embeddings, texts)) if new else {}
+        data = packed(await self._core.embed_to_save(texts, None)) if new else {}
 
         async def plan() -> tuple[list[Write], list[tuple[JournalEntry, int]]]:
             return await self._plan_changes(replay, wanted, SearchVectors(self._model, data))
