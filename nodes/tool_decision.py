@@ -25,9 +25,7 @@ async def decide_by_tools(turn: Turn, actions: Registry, view: View, *, last: bo
         return None
     ordered, pieces = not view.steps and _orders(view), list[str]()
     try:
-        decision = await turn.mind.decide(
-            view, turn.begun or _nothing_said(turn), last=last, ordered=ordered, on_text=pieces.append
-        )
+        decision = await turn.mind.decide(view, turn.begun, last=last, ordered=ordered, on_text=pieces.append)
     except asyncio.CancelledError:
         if pieces and not turn.context.incognito:
             await asyncio.shield(_keep_cut(turn, actions, "".join(pieces)))
@@ -49,12 +47,6 @@ def _orders(view: View) -> bool:
     names = {card.name for card in view.actions}
     keeps = "MemorySave" in names and asks_to_keep(view.message)
     return keeps or ("MemoryDelete" in names and bool(meaning_of(view).forget))
-
-
-def _nothing_said(turn: Turn) -> AIMessage | None:
-    """A begun reply without text: the model has only called so far."""
-    id = turn.state.get("reply_id")
-    return AIMessage("", id=id) if id else None
 
 
 def _ending(reply: AIMessage, view: View) -> str:

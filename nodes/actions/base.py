@@ -172,7 +172,7 @@ class Action(ABC, Generic[T]):
 
         The text of an action that a reply stands for has been streamed already.
         """
-        if self.by_reply and not turn.calls and (said := turn.begun):
+        if self.by_reply and not turn.calls and (said := turn.begun) and said.text:
             return enveloped(said, chat_history=self.chat_history)
         pieces: list[str] = []
         try:

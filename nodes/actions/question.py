@@ -89,5 +89,6 @@ class AskQuestion(Action[None]):
         """Asks for consent in our own words, whatever the mind: they name just what would be deleted."""
         if deletion_asked(view.steps[:-1]):
             before = replace(view, steps=view.steps[:-1])
-            return await speak(question_by_rules(before), chat_history=True, name=self.reply.name)
+            text = question_by_rules(before)
+            return await speak(text, chat_history=True, name=self.reply.name, begun=turn.begun)
         return await super()._tell(turn, view, step)

@@ -153,10 +153,11 @@ class Turn(Run):
 
     @property
     def begun(self) -> AIMessage | None:
-        """The reply so far where a model decides with tools; None before it has said anything."""
-        id = self.state.get("reply_id")
-        said = (one for one in self.replies() if isinstance(one, AIMessage) and id and one.id == id)
-        return next(said, None)
+        """The reply so far where a model decides with tools, without text while it has only called."""
+        if not (id := self.state.get("reply_id")):
+            return None
+        said = (one for one in self.replies() if isinstance(one, AIMessage) and one.id == id)
+        return next(said, AIMessage("", id=id))
 
     def with_recalled(self, records: Iterable[MemoryRecord]) -> list[Recalled]:
         """The thread's recalled memories with `records` as the newest; the oldest beyond the limit go."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from support.fake_openai import FakeOpenAI, Reply, ToolCall
+from support.fake_openai import FakeOpenAI, Reply, Status, ToolCall
 from support.graphs import Lab, lab, one_model, replied
 from thoughtcycle.mind.llm import LLMMind
 from thoughtcycle.nodes.base.context import Context
@@ -163,3 +163,249 @@ async def test_the_reply_is_one_message_of_the_state(tmp_path: Path, fake_openai
         assert [type(each) for each in heard.values["messages"]] == [HumanMessage, AIMessage]
         state = await cycle.graph.aget_state({"configurable": {"thread_id": "t"}})
         assert state.values["calls"] == []
+
+
+async def kept(cycle: Lab) -> dict[str, str]:
+    """Content of each active memory to its id."""
+    return {record.text: record.id for record in await cycle.memory.list("ana")}
+
+
+async def told(cycle: Lab, server: FakeOpenAI) -> str:
+    """Keeps the name in a turn; the id of its memory."""
+    server.say(SAVE, "Anotei.")
+    await listen(cycle, "Meu nome é Pedro.")
+    return (await kept(cycle))["Nome: Pedro"]
+
+
+@pytest.mark.spec("TC-4", "TC-9")
+@pytest.mark.parametrize("numbered", [True, False])
+async def test_several_calls_run_in_the_order_given(
+    numbered: bool, tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        food = ToolCall("MemorySave", {"memories": [{"content": "Gosta de manga", "bindings": ["comida"]}]})
+        fake_openai.say(Reply(calls=(SEARCH, SAVE, food), numbered=numbered), "Anotei tudo.")
+        heard = await listen(cycle, "Meu nome é Pedro e gosto de manga.")
+        assert [name for name, _ in steps(heard)] == ["MemorySearch", "MemorySave", "MemorySave", "Finish"]
+        assert set(await kept(cycle)) == {"Nome: Pedro", "Gosta de manga"} and chats(fake_openai) == 2
+        last = fake_openai.requests[-1].body["messages"]
+        assert [each["role"] for each in last[2:]] == ["assistant", "tool"] * 3
+
+
+@pytest.mark.spec("TC-4", "TC-10")
+async def test_a_call_with_an_id_not_recalled_yet_is_refused_and_told_so(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        change = ToolCall("MemoryUpdate", {"memories": [{"_id": "unseen", "content": "Nome: Ana"}]})
+        fake_openai.say(Reply(calls=(change, SEARCH)), "Não achei seu nome.")
+        heard = await listen(cycle, "Na verdade meu nome é Ana.")
+        assert steps(heard)[:2] == [("MemoryUpdate", "refused"), ("MemorySearch", "nothing")]
+        results = [each for each in fake_openai.requests[-1].body["messages"] if each["role"] == "tool"]
+        assert "não" in results[0]["content"] and len(results) == 2
+
+
+@pytest.mark.spec("TC-7")
+async def test_a_question_after_a_search_in_vain_is_recorded_as_question(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(SEARCH, "Não sei ainda. Como você se chama?")
+        heard = await listen(cycle, "Qual é o meu nome?")
+        assert steps(heard) == [("MemorySearch", "nothing"), ("Question", "done")]
+        (said,) = replied(heard.values)
+        assert said.additional_kwargs["chat_history"] is True and heard.ids == {said.id}
+        assert heard.flags == {(False, "text")}
+        (exchange,) = await cycle.memory.conversation("ana", "t", limit=5)
+        assert exchange.replies[-1].chat_history
+
+
+WRITTEN = [
+    '<tool_call>\n{"name": "MemorySave", "arguments": {"memories": [{"content": "Nome: Pedro"}]}}\n</tool_call>',
+    '```json\n{"name": "MemorySave", "arguments": {"memories": [{"content": "Nome: Pedro"}]}}\n```',
+    '{"tool": "memory_save", "input": {"memories": [{"content": "Nome: Pedro"}]}}',
+    '[TOOL_CALLS][{"name": "MemorySave", "arguments": {"memories": [{"content": "Nome: Pedro"}]}}]',
+    '<function=MemorySave>{"memories": [{"content": "Nome: Pedro"}]}</function>',
+    'MemorySave({"memories": [{"content": "Nome: Pedro"}]})',
+    'Certo. <tool_call>{"name": "MemorySave", "arguments": "{\\"memories\\": [\\"Nome: Pedro\\"]}"}</tool_call>',
+]
+
+
+@pytest.mark.spec("TC-4", "TC-13")
+@pytest.mark.parametrize("text", WRITTEN)
+async def test_a_call_written_as_text_is_read_as_a_call_and_not_shown(
+    text: str, tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(text, "Anotei.")
+        heard = await listen(cycle, "Meu nome é Pedro.")
+        assert set(await kept(cycle)) == {"Nome: Pedro"}
+        assert heard.text in ("Anotei.", "Certo. Anotei.") and chats(fake_openai) == 2
+
+
+@pytest.mark.spec("TC-13")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Memória é o que guardo de você.",
+        "```python\nprint(1)\n```\nÉ assim.",
+        "[1] é o primeiro item < [2].",
+        "Finish é uma palavra inglesa.",
+        "{x} é o conjunto que só tem x.",
+        "2 < 3 e <b> é negrito.",
+    ],
+)
+async def test_a_reply_that_looks_like_a_call_is_shown_whole(
+    text: str, tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(text)
+        heard = await listen(cycle, "Fale-me disso, por favor.")
+        assert heard.text == text and steps(heard) == [("Finish", "done")]
+
+
+@pytest.mark.spec("TC-4")
+async def test_a_name_alone_is_a_call_whose_input_is_asked_for(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say("MemorySave", '[{"content": "Nome: Pedro"}]', "Finish", "Anotei.")
+        heard = await listen(cycle, "Meu nome é Pedro.")
+        assert heard.text == "Anotei." and set(await kept(cycle)) == {"Nome: Pedro"}
+
+
+@pytest.mark.spec("TC-4")
+async def test_arguments_that_are_no_json_are_asked_for(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(ToolCall("MemorySave", '{"memories": ['), '[{"content": "Nome: Pedro"}]', "Anotei.")
+        await listen(cycle, "Meu nome é Pedro.")
+        fake_openai.say(ToolCall("MemorySearch", "{'contexts': ['nome',]}"), "Pedro.")
+        heard = await listen(cycle, "Qual é o meu nome mesmo?")
+        assert steps(heard)[0] == ("MemorySearch", "done") and heard.text == "Pedro."
+
+
+REFUSALS = [
+    (Status(400, message='"auto" tool choice requires --enable-auto-tool-choice'), True),
+    (Status(404, message="No endpoints found that support tool use"), True),
+    (Status(422, message="tools: extra fields not permitted"), True),
+    (Status(500, message="tools param requires --jinja flag"), True),
+    (Status(501, message="function calling is not implemented"), True),
+    (Status(400, message="bad request"), False),
+    (Reply(""), False),
+]
+
+
+@pytest.mark.spec("TC-4", "TC-14")
+@pytest.mark.parametrize(("refusal", "lasting"), REFUSALS)
+async def test_a_server_without_tools_is_asked_by_names_at_once(
+    refusal: Any, lasting: bool, tmp_path: Path, fake_openai: FakeOpenAI, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(refusal, "Finish", "Olá!")
+        heard = await listen(cycle, "Oi!")
+        assert heard.text == "Olá!" and chats(fake_openai) == 3 and steps(heard) == [("Finish", "done")]
+    assert caplog.text.count("goes without tools") == lasting
+    fake_openai.reset()
+    async with tools_lab(tmp_path, fake_openai) as cycle:  # another process: the database knows
+        fake_openai.say(*(("Finish", "Olá!") if lasting else ("Olá!",)))
+        assert (await listen(cycle, "Oi!")).text == "Olá!" and fake_openai.left == 0
+        assert ("tools" in fake_openai.requests[-1].body) is not lasting
+
+
+@pytest.mark.spec("TC-14")
+async def test_where_tools_are_insisted_on_the_refusal_is_told(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai, decisions="tools") as cycle:
+        fake_openai.say(Status(400, message="does not support tools"))
+        heard = await listen(cycle, "Oi!")
+        assert "THOUGHTCYCLE_DECISIONS" in heard.text
+
+
+@pytest.mark.spec("TC-4", "TC-9", "TC-11")
+@pytest.mark.parametrize("order", ["Lembre que meu nome é Pedro.", "Esqueça o meu nome."])
+async def test_an_order_that_brings_no_call_is_asked_by_names(
+    order: str, tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say("Claro, feito!", "Finish", "Certo.")
+        heard = await listen(cycle, order)
+        assert "feito" not in heard.text and chats(fake_openai) == 3
+        fake_openai.say("Finish", "Olá!")
+        assert (await listen(cycle, "Oi!")).text == "Olá!", "the model is asked by names from then on"
+
+
+@pytest.mark.spec("TC-4")
+async def test_a_model_of_its_own_for_decisions_decides_by_names(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say("Finish", model="heavy")
+        fake_openai.say("Olá!", model="talk")
+        assert await cycle.answer("Oi!", language="pt") == "Olá!"
+        assert not any("tools" in request.body for request in fake_openai.requests)
+
+
+@pytest.mark.spec("TC-11", "BY-5")
+async def test_a_deletion_nobody_asked_for_is_asked_about_first(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        id = await told(cycle, fake_openai)
+        fake_openai.say(
+            Reply("Um momento.", calls=(ToolCall("MemoryDelete", {"ids": [id], "final": True}), SEARCH))
+        )
+        heard = await listen(cycle, "O que acha do tempo de hoje?")
+        assert steps(heard) == [("MemoryDelete", "asked"), ("Question", "done")]
+        (said,) = replied(heard.values)
+        assert heard.ids == {said.id} and "Nome: Pedro" in said.text and said.text.startswith("Um momento.")
+        assert set(await kept(cycle)) == {"Nome: Pedro"}
+        await listen(cycle, "sim")
+        assert await kept(cycle) == {}
+
+
+@pytest.mark.spec("TC-11")
+async def test_what_was_asked_for_is_forgotten(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        id = await told(cycle, fake_openai)
+        fake_openai.say(ToolCall("MemoryDelete", {"ids": [id]}), "Esqueci.")
+        heard = await listen(cycle, "Esqueça meu nome.")
+        assert await kept(cycle) == {} and heard.text == "Esqueci."
+        assert "Pedro" not in str(fake_openai.requests[-1].body["messages"][-1])
+
+
+@pytest.mark.spec("TC-4")
+async def test_out_of_steps_the_last_call_can_only_answer(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        looks = [ToolCall("MemorySearch", {"contexts": [f"assunto {number}"]}) for number in range(2)]
+        fake_openai.say(*looks, "Parei por aqui.")
+        heard = await listen(cycle, "Procure para sempre.", max_steps=2)
+        assert heard.text == "Parei por aqui." and "tools" not in fake_openai.requests[-1].body
+
+
+@pytest.mark.spec("TC-13", "BY-1")
+async def test_a_reply_that_breaks_off_is_marked(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(Reply("um dois três quatro", cut_after=2))
+        heard = await listen(cycle, "Conte até dez.")
+        assert steps(heard) == [("Finish", "cut")]
+        (exchange,) = await cycle.memory.conversation("ana", "t", limit=5)
+        assert exchange.variants[-1].cut and exchange.replies[0].text == "um dois"
+
+
+@pytest.mark.spec("TC-4")
+async def test_a_transient_failure_before_the_first_token_is_tried_again(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(Status(503), "Olá!")
+        assert (await listen(cycle, "Oi!")).text == "Olá!" and chats(fake_openai) == 2
+
+
+@pytest.mark.spec("TC-5", "BY-10")
+async def test_incognito_offers_no_tool_that_writes(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say("Certo.")
+        await listen(cycle, "Meu nome é Pedro.", incognito=True)
+        offered = {tool["function"]["name"] for tool in fake_openai.requests[-1].body["tools"]}
+        assert offered == {"MemorySearch", "MemoryDelete"} and await kept(cycle) == {}

@@ -14,6 +14,7 @@ ENVIRONMENT = {
     "THOUGHTCYCLE_CHAT__MODEL": TALK,
     "THOUGHTCYCLE_BACKGROUND__MODEL": "background",  # else the worker's questions use up the cycle's answers
     "THOUGHTCYCLE_EMBEDDING__MODEL": "embed",
+    "THOUGHTCYCLE_LIMITS__EXPLAIN_ACTIONS": "on",
     "OPENAI_API_KEY": "sk-test-secret",
 }
 

@@ -15,7 +15,7 @@ _MARKS = ("<tool_call", "<|tool_call", "[tool_calls]", "<function")
 """Beginnings of a call in the text of models whose server does not read their own form of it."""
 _JSON_MARKS = ("{", "[{", '["')
 _TAG = re.compile("|".join(map(re.escape, _MARKS)), re.IGNORECASE)
-_NOISE = re.compile(r"<[^<>]*>|\[/?TOOL_CALLS\]|```\w*|<function=|functions\.|\W|_", re.IGNORECASE)
+_NOISE = re.compile(r"<function=|<[^<>]*>|\[/?TOOL_CALLS\]|```\w*|functions\.|\W|_", re.IGNORECASE)
 _FENCE = re.compile(r"```(\w*)(\s*)(.?)")
 _NAME_KEYS = ("name", "tool", "tool_name", "action", "function")
 _INPUT_KEYS = ("arguments", "parameters", "input", "args", "params", "tool_input")
