@@ -277,6 +277,13 @@ class EmbeddingsAway(ModelFailed):
         return texts(language, "errors").fill(self.code, cause=told)
 
 
+class ModelUnreadable(ModelTransient):
+    """The model answered, but nothing can be read from it: in a turn, the rules answer instead."""
+
+    def __init__(self, **values: object) -> None:
+        super().__init__("model_answer", **values)
+
+
 class Unexpected(ThoughtcycleError):
     """A fault of this program; the log has the cause."""
 

@@ -14,16 +14,17 @@ from langchain_core.messages import AIMessage
 from langchain_core.utils.json_schema import dereference_refs
 from pydantic import TypeAdapter
 
-from thoughtcycle.errors import ModelFailed
+from thoughtcycle.errors import ModelFailed, ModelUnreadable
 from thoughtcycle.memory.model import Recalled, Step
 from thoughtcycle.mind.answer_parser import parse
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.coercion import UnusableAnswer
+from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.mind.streaming import enveloped, speak
 from thoughtcycle.nodes.base.cycle import as_cycle_message
 from thoughtcycle.nodes.base.state import StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
-from thoughtcycle.prompts.loader import Language, texts
+from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
 
 T = TypeVar("T")
 
@@ -97,6 +98,12 @@ class Action(ABC, Generic[T]):
         """When to use it: its text for the router."""
         return texts(language, f"actions/{self.file}", self.package)["when"]
 
+    def called(self) -> tuple[str, ...]:
+        """How else a model may call it, in the words of every language."""
+        files = (texts(language, f"actions/{self.file}", self.package) for language in LANGUAGES)
+        listed = [file["called"].split(", ") for file in files if "called" in file]
+        return tuple(dict.fromkeys(name for names in listed for name in names))
+
     def say(self, language: Language, section: str, **values: object) -> str:
         """One of its own texts, filled."""
         return texts(language, f"actions/{self.file}", self.package).fill(section, **values)
@@ -117,11 +124,15 @@ class Action(ABC, Generic[T]):
             return schema
         return {"type": "object", "properties": {self.argument: schema}, "required": [self.argument]}
 
-    def read_call(self, given: Any) -> T:
-        """The input of a call, valid by the question's schema; raises UnusableAnswer."""
+    def read_call(self, given: Any, left_out: list[str]) -> T:
+        """The input of a call, valid by the question's schema; `left_out` takes why items were left out.
+
+        Raises UnusableAnswer.
+        """
         assert self.question is not None
         value = given.get(self.argument, given) if isinstance(given, dict) else given
-        valid: T = parse(value if isinstance(value, str) else json.dumps(value), self.question.schema)
+        text = value if isinstance(value, str) else json.dumps(value)
+        valid: T = parse(text, self.question.schema, left_out)
         return valid
 
     def status(self, turn: Turn, section: str = "status") -> None:
@@ -136,7 +147,7 @@ class Action(ABC, Generic[T]):
         if self.writes and view.withheld:  # whatever a model decided
             outcome = Outcome(turn.texts("cycle")["paused.unkept"], "refused")
             return await self._record(turn, view, _step(self.name, None, outcome, "refused"), outcome, None)
-        given = await self._given(turn, view) if self.question else None
+        given, by_rules = await self._given(turn, view) if self.question else (None, False)
         key = _plain(self.input_key(given))  # type: ignore[arg-type]
         inputs = [step["input"] for step in view.steps if step["action"] == self.name]
         if self.question and key in inputs:
@@ -144,6 +155,8 @@ class Action(ABC, Generic[T]):
             return await self._record(turn, view, _step(self.name, key, outcome, "repeated"), outcome, None)
         outcome = await self.act(given, turn)  # type: ignore[arg-type]
         step = _step(self.name, key, outcome, outcome.status)
+        if by_rules:
+            step["by"] = "rules"
         recalled = view.recalled if outcome.recalled is None else tuple(outcome.recalled)
         after = replace(view, steps=(*view.steps, step), recalled=recalled)
         speaks = self.ends or (turn.explain == "on" and outcome.status != "asked")
@@ -157,15 +170,23 @@ class Action(ABC, Generic[T]):
             update |= {"messages": [text, notice], "failure": failure.code}
         return update
 
-    async def _given(self, turn: Turn, view: View) -> T:
-        """The input: of the model's call, where that can be read, else the answer to the question."""
+    async def _given(self, turn: Turn, view: View) -> tuple[T, bool]:
+        """The input, and whether it is that of the rules: no form of an answer ends a turn.
+
+        That of the model's call, where it can be read, else the answer to the question, else the rules'.
+        Raises ModelFailed where the rules have none.
+        """
         question: Question[T] = self.question  # type: ignore[assignment]
         if turn.calls and turn.calls[0]["name"] == self.name and turn.calls[0]["input"]:
             try:
-                return self.read_call(turn.calls[0]["input"])
+                return self.read_call(turn.calls[0]["input"], view.left_out), False
             except UnusableAnswer as problem:
                 log.info("the call of %s is unusable, its question is asked: %s", self.name, problem)
-        return await turn.mind.ask(question, view)
+        try:
+            return await turn.mind.ask(question, view), False
+        except ModelUnreadable as failure:
+            log.warning("the rules answer %s: %s", question.name, failure.code)
+            return await RuleMind().ask(question, view), True
 
     async def _tell(self, turn: Turn, view: View, step: Step) -> AIMessage:
         """Streams the action's text; when cancelled, stores the streamed part first, marked as cut.
@@ -184,10 +205,19 @@ class Action(ABC, Generic[T]):
                 text = AIMessage("".join(pieces), additional_kwargs={"chat_history": self.chat_history})
                 await asyncio.shield(self.keep(turn, {**step, "status": "cut"}, text))
             raise
+        except ModelUnreadable as failure:
+            log.warning("the rules tell %s: %s", self.reply.name, failure.code)
+            return await speak(self.say_by_rules(view), chat_history=self.chat_history, name=self.reply.name)
+
+    def say_by_rules(self, view: View) -> str:
+        """Its text where a model says nothing."""
+        return self.reply.by_rules(view) or self.say(view.language, "status").rstrip("…")
 
     async def _record(
         self, turn: Turn, view: View, step: Step, outcome: Outcome, text: AIMessage | None
     ) -> StateUpdate:
+        if view.left_out:
+            step = {**step, "left_out": [*view.left_out]}
         if tokens := sum(use.input + use.output for use in view.usage):
             step = {**step, "tokens": tokens}
         if not turn.context.incognito:

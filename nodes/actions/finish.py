@@ -120,5 +120,10 @@ class Finish(Action[None]):
         line = await speak(turn.texts("cycle")["secret_unkept"], chat_history=False, begun=said)
         return {**update, "messages": [*before, line]}
 
+    def say_by_rules(self, view: View) -> str:
+        """What is known and was done; the rules' other phrases would deny the model."""
+        known = " ".join(_results(view, self))
+        return known or self.say(view.language, "rules.speechless")
+
     async def act(self, given: None, turn: Turn) -> Outcome:
         return Outcome(self.say(turn.language, "outcome"))

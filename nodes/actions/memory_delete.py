@@ -111,9 +111,9 @@ class MemoryDelete(Action[Chosen]):
             "required": ["ids"],
         }
 
-    def read_call(self, given: Any) -> Chosen:
+    def read_call(self, given: Any, left_out: list[str]) -> Chosen:
         """See Action.read_call; for good only where the call says so."""
-        chosen = super().read_call(given)
+        chosen = super().read_call(given, left_out)
         final = isinstance(given, dict) and given.get("final") is True
         return ForGood(ids=ids_of(chosen)) if final else ids_of(chosen)
 

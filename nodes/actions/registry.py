@@ -51,6 +51,7 @@ class Registry(Mapping[str, Action[Any]]):
             ActionCard(
                 action.name,
                 action.when(language),
+                action.called(),
                 action.urgency,
                 tool=None if action.by_reply else action.tool(language),
             )

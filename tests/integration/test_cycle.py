@@ -242,25 +242,29 @@ async def test_a_failing_decision_ends_the_cycle_politely(
 
 @pytest.mark.spec("TC-9", "TC-15")
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "kept"),
     [
-        '[{"type": "text", "content": "Nome',
-        "I saved it for you!",
-        '{"content": 1}',
-        '[{"type": "text"}]',
-        "[]",
-        "null",
+        ('[{"type": "text", "content": "Nome', ["Nome: Pedro"]),
+        ("I saved it for you!", ["Nome: Pedro"]),
+        ('[{"type": "text"}]', ["Nome: Pedro"]),
+        ("", ["Nome: Pedro"]),
+        ("[]", []),
+        ("null", []),
     ],
 )
-async def test_an_unusable_extraction_saves_nothing(
-    answer: str, tmp_path: Path, fake_openai: FakeOpenAI
+async def test_instead_of_an_unusable_extraction_the_rules_save(
+    answer: str, kept: list[str], tmp_path: Path, fake_openai: FakeOpenAI
 ) -> None:
+    """Half a content is never kept; "nothing" is an answer."""
     async with lab(tmp_path, fake_openai) as cycle:
         fake_openai.say("MemorySave", "Finish", model=HEAVY)
-        fake_openai.say(answer, answer, model=REASON)
-        fake_openai.say("Nada a guardar.", "Fim.", model=TALK)
+        fake_openai.say(*[answer] * (2 if kept else 1), model=REASON)
+        fake_openai.say("Certo.", "Fim.", model=TALK)
         values = await cycle.say("Meu nome é Pedro", language="pt")
-        assert replies(values) and await cycle.memory.list("ana", statuses=("active", "hidden")) == []
+        assert replies(values) == "Certo. Fim." and fake_openai.left == 0
+        found = await cycle.memory.list("ana", statuses=("active", "hidden"))
+        assert [record.text for record in found] == kept
+        assert values["steps"][0].get("by") == ("rules" if kept else None)
 
 
 @pytest.mark.spec("TC-13")

@@ -15,6 +15,7 @@ from support.graphs import Lab, lab
 from thoughtcycle.graph.thought_cycle import create_thought_cycle
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.envelope import of_message
+from thoughtcycle.prompts.loader import texts
 
 
 async def ids(lab: Lab) -> dict[str, str]:
@@ -107,7 +108,7 @@ async def test_the_router_prompt(tmp_path: Path, fake_openai: FakeOpenAI) -> Non
 
 
 @pytest.mark.spec("TC-4")
-async def test_an_unknown_name_is_asked_once_more_then_the_cycle_ends(
+async def test_an_unknown_name_is_asked_once_more_then_the_rules_decide(
     tmp_path: Path, fake_openai: FakeOpenAI
 ) -> None:
     async with lab(tmp_path, fake_openai) as cycle:
@@ -115,10 +116,13 @@ async def test_an_unknown_name_is_asked_once_more_then_the_cycle_ends(
         fake_openai.say("Olá!", model=TALK)
         assert await cycle.answer("Bom dia", language="pt") == "Olá!"
         fake_openai.say("Dance!", "Sing!", model=HEAVY)
-        assert "Não consegui decidir" in await cycle.answer("Bom dia", language="pt")
+        fake_openai.say("Olá de novo!", model=TALK)
+        assert await cycle.answer("Bom dia", language="pt") == "Olá de novo!"
         assert fake_openai.left == 0
         again = [request for request in fake_openai.requests if request.model == HEAVY][1]
-        assert "MemorySearch, " in again.text("system")
+        assert again.text("assistant") == "Dance!"
+        meanings = texts("pt", "actions/memory_search")["when"]
+        assert f"MemorySearch: {meanings}" in again.text("user") and "Exemplo" in again.text("user")
 
 
 @pytest.mark.spec("TC-4")

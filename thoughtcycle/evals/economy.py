@@ -32,8 +32,8 @@ from thoughtcycle.nodes.actions.registry import discover
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.base.turn import short_form
+from thoughtcycle.nodes.name_decision import DECIDE
 from thoughtcycle.nodes.recall import query_of
-from thoughtcycle.nodes.router import DECIDE
 from thoughtcycle.text_clipping import estimate_tokens
 
 BUDGETS = (500, 1_000, 2_000, 4_000)

@@ -28,6 +28,8 @@ class ActionCard:
 
     name: str
     when: str
+    called: tuple[str, ...] = ()
+    """How else a model may call it, in any language."""
     urgency: "Callable[[View], float]" = lambda view: 0.0
     """How strongly the rules call for it now, in [0, 1]; read by the rule-based mind only."""
     tool: Mapping[str, Any] | None = None
@@ -71,6 +73,8 @@ class View:
     explain: Explain = "auto"
     usage: list[Usage] = field(default_factory=list, compare=False)
     """Every model call adds its tokens here."""
+    left_out: list[str] = field(default_factory=list, compare=False)
+    """Every answer adds why items of it could not be read; no word of them."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,10 @@ class Question(Generic[T]):
     values: Callable[[View], Mapping[str, object]] = lambda view: {}
     """Fills the placeholders of the prompt that are not those of every prompt."""
     package: str = "thoughtcycle.prompts"
+    read: Callable[[str], T] | None = None
+    """Reads the text of an answer that the schema does not describe; raises UnusableAnswer."""
+    form: Mapping[str, Any] | None = None
+    """JSON schema of the answer for servers that keep to one; None: that of `schema`."""
     by_id: bool = False
     """Whether the answer names memories by ids: the prompt then shows all, those of the briefing too."""
 

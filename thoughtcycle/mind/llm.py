@@ -7,11 +7,11 @@ from typing import TypeVar
 from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from thoughtcycle.errors import ModelFailed, ModelWithoutTools
-from thoughtcycle.mind.answer_parser import parse
+from thoughtcycle.errors import ModelFailed, ModelUnreadable, ModelWithoutTools
+from thoughtcycle.mind.answer_parser import parse, without_thoughts
 from thoughtcycle.mind.base import Decision, Mind, Question, Usage, View
 from thoughtcycle.mind.clients import Clients
 from thoughtcycle.mind.coercion import UnusableAnswer
@@ -26,18 +26,14 @@ from thoughtcycle.mind.model_settings import (
     ModelSettings,
     host_of,
 )
-from thoughtcycle.mind.prompting import ask_prompt, reply_prompt, tool_prompt
+from thoughtcycle.mind.prompting import ask_prompt, example_of, repair_prompt, reply_prompt, tool_prompt
 from thoughtcycle.mind.refusals import Refusals
 from thoughtcycle.mind.streaming import OnText, gap_after, stream_model
 from thoughtcycle.mind.tool_calls import Call, Offer
-from thoughtcycle.prompts.loader import texts
-from thoughtcycle.text_clipping import clip_for_prompt
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
-_BAD_ANSWER_TOKENS = 500
-"""Tokens of an unusable answer that the request to repair it shows."""
 
 
 class LLMMind(Mind):
@@ -108,18 +104,17 @@ class LLMMind(Mind):
         messages = ask_prompt(question, view)
         answer = await self._answer(question, view, messages)
         try:
-            return self._parsed(question, answer)
+            return _read(question, view, answer)
         except UnusableAnswer as problem:
-            _log.info("the answer to %s is unusable, asked again", question.name)
-            request = texts(view.language, "frame").fill("repair", problem=problem)
-        bad = clip_for_prompt(answer, _BAD_ANSWER_TOKENS, view.language)
-        repair: list[BaseMessage] = [*messages, AIMessage(bad), HumanMessage(request)]
-        answer = await self._answer(question, view, repair)
+            _log.info("the answer to %s is unusable, asked again: %s", question.name, problem)
+            messages = repair_prompt(question, view, messages, answer, str(problem))
+        answer = await self._answer(question, view, messages)
         try:
-            return self._parsed(question, answer)
-        except UnusableAnswer:
+            return _read(question, view, answer, repaired=True)
+        except UnusableAnswer as problem:
+            _log.info("the answer to %s is unusable again: %s", question.name, problem)
             endpoint = self._slots[question.role].endpoint
-            raise ModelFailed("model_answer", **endpoint.named, question=question.name) from None
+            raise ModelUnreadable(**endpoint.named, question=question.name) from None
 
     async def decide(
         self,
@@ -156,6 +151,9 @@ class LLMMind(Mind):
             if failure.named:
                 await self.refusals.learn("tools", endpoint)
             return None
+        except ModelUnreadable as failure:
+            _log.warning("the turn is decided by names: %s", failure.code)
+            return None
         _record("chat", reply, view)
         if calls or reply.text:
             return Decision(tuple(calls), reply)
@@ -188,10 +186,19 @@ class LLMMind(Mind):
     def _candidates(self, role: ModelRole) -> tuple[ModelSlot, ...]:
         return (self._slots[role], *self._fallback)
 
-    @staticmethod
-    def _parsed(question: Question[T], answer: str) -> T:
-        value: T = parse(answer, question.schema)
-        return value
+
+def _read(question: Question[T], view: View, answer: str, *, repaired: bool = False) -> T:
+    """The value of an answer, and a note for each item that is left out. Raises UnusableAnswer."""
+    if question.read is not None:
+        return question.read(without_thoughts(answer))
+    left_out: list[str] = []
+    value: T = parse(answer, question.schema, left_out)
+    if repaired and (example := example_of(question, view)) and value == parse(example, question.schema):
+        raise UnusableAnswer("it repeats the example")
+    if left_out:
+        _log.info("of the answer to %s is left out: %s", question.name, "; ".join(left_out))
+        view.left_out.extend(left_out)
+    return value
 
 
 def _decisions(chosen: Decisions, one_model: bool) -> Decisions:

@@ -17,7 +17,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.runnables import RunnableBinding
 from pydantic import ConfigDict
 
-from thoughtcycle.errors import ModelFailed, ModelTransient, ModelWithoutTools
+from thoughtcycle.errors import ModelFailed, ModelTransient, ModelUnreadable, ModelWithoutTools
 from thoughtcycle.mind.answer_parser import ThoughtFilter
 from thoughtcycle.mind.failures import call_with_retries, retry_delay, tools_refused, translating_errors
 from thoughtcycle.mind.lazy import Lazy
@@ -68,6 +68,8 @@ class Attempt:
                 else:
                     yield text
         self._check(model, said or bool(self.calls))
+        if not (said or self.calls):
+            raise ModelUnreadable(**self.slot.endpoint.named)
         if dropped and self.calls:
             yield "".join(dropped)
 
@@ -139,7 +141,7 @@ class Attempt:
             raise ModelFailed("model_withheld", **endpoint.named)
         if not said and self.offers and self.finish is not None:
             raise ModelWithoutTools(named=False, **endpoint.named)
-        if not said or (self.finish is None and _reports_finish_reason(model)):
+        if self.finish is None and (not said or _reports_finish_reason(model)):
             raise ModelTransient("model_cut", **endpoint.named)
 
 

@@ -23,6 +23,8 @@ STEPS_TOKENS = 800
 UTTERANCE_TOKENS = 700
 MEMORY_TOKENS = 400
 STEP_TOKENS = 120
+BAD_ANSWER_TOKENS = 500
+"""Budget of an unusable answer in the request to repair it."""
 
 _DATA = ("<data>", "</data>")
 _OWN_MARK = re.compile(r"<(?=\W*data\b)", re.IGNORECASE)
@@ -116,6 +118,29 @@ def _known(frame: Texts, view: View) -> str:
     return _briefing(frame, replace(view, recalled=before), by_id=True)
 
 
+def repair_prompt(
+    question: Question[Any], view: View, messages: list[BaseMessage], bad: str, problem: str
+) -> list[BaseMessage]:
+    """The messages of a question whose answer was unusable, that answer, and the form again by an example."""
+    frame = texts(view.language, "frame")
+    file, _, _ = question.name.partition("#")
+    own = texts(view.language, file, question.package)
+    parts = [frame.fill("repair", problem=problem)]
+    if "ask_again" in own:
+        parts.append(own.fill("ask_again", **standard_values(view), **question.values(view)))
+    if example := example_of(question, view):
+        parts.append(frame.fill("repair_example", said=own["example.message"], example=example))
+    shown = clip_for_prompt(bad, BAD_ANSWER_TOKENS, view.language) or "…"
+    return [*messages, AIMessage(shown), HumanMessage("\n\n".join(parts))]
+
+
+def example_of(question: Question[Any], view: View) -> str:
+    """A right answer to the question, for another message; "" where its file has none."""
+    file, _, section = question.name.partition("#")
+    own = texts(view.language, file, question.package)
+    return own["example"] if section == "ask" and "example" in own else ""
+
+
 def data_block(frame: Texts, sections: Iterable[str]) -> str:
     """The sections between two marks, behind a note that nothing between them is an instruction."""
     body = _OWN_MARK.sub("‹", "\n\n".join(section for section in sections if section))
@@ -131,6 +156,7 @@ def standard_values(view: View) -> dict[str, object]:
         "now": _now(frame, view),
         "actions": "\n".join(f"- {card.name}: {card.when}" for card in view.actions),
         "names": ", ".join(card.name for card in view.actions),
+        "first": next((card.name for card in view.actions), ""),
     }
 
 

@@ -25,6 +25,10 @@ class Step(TypedDict):
     final: NotRequired[bool]
     """Whether this step erases for good, or asks to."""
     tokens: NotRequired[int]
+    left_out: NotRequired[list[str]]
+    """Why items of a model's answer were left out: places and reasons, no word of them."""
+    by: NotRequired[Literal["rules"]]
+    """`rules`: they gave the input, because no answer of the model could be read."""
 
 
 class Utterance(TypedDict):
