@@ -11,6 +11,7 @@ from itertools import pairwise
 from thoughtcycle.errors import ModelUnreadable
 from thoughtcycle.mind.base import ActionCard, Question, View
 from thoughtcycle.mind.coercion import UnusableAnswer
+from thoughtcycle.nodes.actions.view_queries import meaning_of
 from thoughtcycle.nodes.base.turn import Turn
 
 log = logging.getLogger(__name__)
@@ -46,14 +47,27 @@ DECIDE = Question(name="router#ask", role="reasoning_heavy", schema=str, by_rule
 async def decide_by_name(turn: Turn, view: View) -> str:
     """The next of the view's actions; where a model names none, twice, that of the rules.
 
-    "" where the rules have none either.
+    No model is asked where nothing is left to do, unless each action explains itself. "" where the rules have
+    none either.
     """
+    if turn.explain != "on" and not turn.mind.by_rules and _nothing_left(view):
+        return "Finish"
     try:
         return await turn.mind.ask(decision(view.actions), view)
     except ModelUnreadable as failure:
         name = decide_by_rules(view)
         log.warning("the rules decide, for %s: %s", name or "nothing", failure.code)
         return name
+
+
+def _nothing_left(view: View) -> bool:
+    """Whether memory was just changed, the rules understand the message, and they see nothing else to do."""
+    changed = bool(view.steps) and view.steps[-1]["action"] in ("MemorySave", "MemoryUpdate", "MemoryDelete")
+    if not changed or view.steps[-1]["status"] != "done":
+        return False
+    meaning = meaning_of(view)
+    understood = meaning.facts or meaning.forget or meaning.retractions
+    return bool(understood) and decide_by_rules(view) == "Finish"
 
 
 def decision(cards: Sequence[ActionCard]) -> Question[str]:
