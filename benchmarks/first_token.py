@@ -1,21 +1,117 @@
-"""Time that the first token of a reply spends in our process, from the model's chunk to the line on stdout."""
+"""Time to the first token: beside a bare stream of the client, and what of it is spent in our process."""
 
+import asyncio
 import json
 import os
 import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
+from langchain_openai import ChatOpenAI
 
 from benchmarks.command import COMMAND
 from benchmarks.machine import quantile, table
 from support.dialogue import HEAVY, TALK, environment
 from support.fake_openai import FakeOpenAI, Reply
+from support.graphs import lab, one_model
+from thoughtcycle.mind.llm import LLMMind
+from thoughtcycle.mind.model_settings import Decisions
+from thoughtcycle.nodes.base.context import Context
 
 TURNS = 30
+GREETINGS = 12
+DELAY, PER_TOKEN = 0.3, 0.02
+"""Seconds of the server to the first token, and between two."""
+HELLO = "Oi, bom dia! Tudo bem?"
+ANSWER = Reply("Olá! Tudo bem por aqui, e com você?", delay=DELAY, per_token=PER_TOKEN)
+
+First = Callable[[], Awaitable[float]]
+"""One turn: the seconds to its first token."""
 
 
 def run() -> str:
+    """Both tables."""
+    return f"{asyncio.run(beside_bare())}\n\n{in_process()}"
+
+
+async def beside_bare() -> str:
+    """p50 of the time to the first token of a greeting; goal 1.25 times the bare stream."""
+    with FakeOpenAI() as server:
+        bare = await _median(lambda: _bare(server))
+        rows = [
+            ("bare `ChatOpenAI` stream", bare),
+            ("`create_agent` with a search tool", await _agent(server)),
+        ]
+        for way in ("tools", "names"):
+            rows.append((f"thought cycle, {way}", await _cycle(server, way)))
+    shown = [(what, f"{seconds * 1000:.0f} ms", f"{seconds / bare:.2f}") for what, seconds in rows]
+    return table(("greeting", "first token, p50", "× bare"), shown)
+
+
+async def _median(first: First) -> float:
+    return statistics.median([await first() for _ in range(GREETINGS + 2)][2:])
+
+
+async def _first(stream: AsyncIterator[Any]) -> float:
+    begun, first = time.perf_counter(), 0.0
+    async for part in stream:
+        chunk = part[0] if isinstance(part, tuple) else part
+        if chunk.text:
+            first = first or time.perf_counter() - begun
+    return first
+
+
+def _client(server: FakeOpenAI) -> ChatOpenAI:
+    return ChatOpenAI(model="talk", base_url=server.url, api_key="sk-x", max_retries=0)  # type: ignore[arg-type]
+
+
+async def _bare(server: FakeOpenAI) -> float:
+    server.say(ANSWER)
+    return await _first(_client(server).astream([HumanMessage(HELLO)]))
+
+
+async def _agent(server: FakeOpenAI) -> float:
+    def search(query: str) -> str:
+        """Searches the memory of the user."""
+        return query
+
+    agent = create_agent(_client(server), [search])
+
+    async def first() -> float:
+        server.say(ANSWER)
+        return await _first(agent.astream({"messages": [HumanMessage(HELLO)]}, stream_mode="messages"))
+
+    return await _median(first)
+
+
+async def _cycle(server: FakeOpenAI, way: Decisions) -> float:
+    mind = LLMMind.from_settings(one_model(server, decisions=way))
+    with tempfile.TemporaryDirectory() as folder:
+        async with lab(Path(folder), server, mind=mind, explain="auto") as opened:
+            await mind.warm()
+
+            async def first() -> float:
+                server.say(*([Reply("Finish", delay=DELAY)] if way == "names" else []), ANSWER, model="talk")
+                given: Any = {"messages": [HumanMessage(HELLO)]}
+                stream = opened.graph.astream(
+                    given,
+                    {"configurable": {"thread_id": "t"}},
+                    context=Context(user_id="ana", language="pt"),
+                    stream_mode="messages",
+                    durability="async",
+                )
+                return await _first(stream)
+
+            return await _median(first)
+
+
+def in_process() -> str:
     """p50 and p95 over 30 turns of `thoughtcycle chat --json`; goal 15 ms. Both clocks are the system's."""
     with FakeOpenAI() as server, tempfile.TemporaryDirectory() as folder:
         env = os.environ | environment(server)
