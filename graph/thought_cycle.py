@@ -93,7 +93,7 @@ def create_thought_cycle(
     users who have set none. Raises InputRefused for an unknown zone.
     """
     check_time_zone(time_zone)
-    services = Services(memory, mind, limits or Limits(), single_user, language, clock, time_zone)
+    services = Services(memory, mind, limits or Limits(), single_user, language, clock, time_zone).connected()
     registry = actions if isinstance(actions, Registry) or actions is None else Registry(actions.values())
     graph = builder(provider_of(services), actions=registry, context=context)
     bound(memory, checkpointer)

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from langchain_core.messages import RemoveMessage
+from langchain_core.messages import AIMessage, RemoveMessage
 from langgraph.graph import END
 
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.language.intents import forgets_everything
+from thoughtcycle.mind.streaming import BEGUN, finish
 from thoughtcycle.nodes.actions.memory_delete import unlearn_unformed
 from thoughtcycle.nodes.base.cycle import as_cycle_message
 from thoughtcycle.nodes.base.redaction import redacted_state
@@ -46,7 +47,14 @@ async def remember(turn: Turn) -> StateUpdate:
     update = redacted_state(turn.state, mask) if mask else {}
     beyond = turn.state["messages"][: -turn.services.limits.state_messages]
     trimmed = [RemoveMessage(id=message.id) for message in beyond if message.id]
-    return {**update, "messages": [*update.get("messages", ()), *trimmed, *notice], "next_action": END}
+    messages = [*_left_begun(turn), *update.get("messages", ()), *trimmed, *notice]
+    return {**update, "messages": messages, "next_action": END}
+
+
+def _left_begun(turn: Turn) -> list[AIMessage]:
+    """The reply that a failure left unfinished."""
+    left = (one for one in turn.replies() if isinstance(one, AIMessage) and BEGUN in one.additional_kwargs)
+    return [finish(one, chat_history=False) for one in left]
 
 
 def _forgets_everything(turn: Turn) -> bool:

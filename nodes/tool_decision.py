@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from thoughtcycle.language.intents import asks_to_keep
 from thoughtcycle.memory.model import Step
 from thoughtcycle.mind.base import View
-from thoughtcycle.mind.streaming import envelope
+from thoughtcycle.mind.streaming import begin, envelope
 from thoughtcycle.nodes.actions.finish import Finish
 from thoughtcycle.nodes.actions.question import AskQuestion
 from thoughtcycle.nodes.actions.registry import Registry
@@ -35,7 +35,7 @@ async def decide_by_tools(turn: Turn, actions: Registry, view: View, *, last: bo
     update: StateUpdate = {
         "usage": turn.spent(view),
         "reply_id": decision.reply.id,
-        "messages": [decision.reply] if decision.reply.text else [],
+        "messages": [begin(decision.reply)] if decision.reply.text else [],
     }
     if decision.calls:
         return {**update, "calls": [*decision.calls], "next_action": decision.calls[0]["name"]}

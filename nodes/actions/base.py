@@ -20,7 +20,7 @@ from thoughtcycle.mind.answer_parser import parse
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.coercion import UnusableAnswer
 from thoughtcycle.mind.rules import RuleMind
-from thoughtcycle.mind.streaming import enveloped, speak
+from thoughtcycle.mind.streaming import finish, speak
 from thoughtcycle.nodes.base.cycle import as_cycle_message
 from thoughtcycle.nodes.base.state import StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
@@ -194,7 +194,7 @@ class Action(ABC, Generic[T]):
         The text of an action that a reply stands for has been streamed already.
         """
         if self.by_reply and not turn.calls and (said := turn.begun) and said.text:
-            return enveloped(said, chat_history=self.chat_history)
+            return finish(said, chat_history=self.chat_history)
         pieces: list[str] = []
         try:
             return await turn.mind.reply(

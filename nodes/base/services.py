@@ -34,9 +34,11 @@ class Services:
     wait_until_idle: Callable[[], Awaitable[None]] = _no_wait
     """Awaited before each background step: delays it while replies are being made."""
 
-    def __post_init__(self) -> None:
+    def connected(self) -> "Services":
+        """The same; what models refuse is kept in the database from now on."""
         if self.mind.refusals is not None:
             self.mind.refusals.attach(self.memory.core.storage.learned)
+        return self
 
 
 Provider = Callable[[], Awaitable[Services]]

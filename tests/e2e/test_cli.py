@@ -40,7 +40,7 @@ def test_json_is_the_wire_form(tmp_path: Path) -> None:
     for message in whole:
         pieces = [m["content"] for m in messages if m["id"] == message["id"] and m.get("delta")]
         assert "".join(pieces) == message["content"]
-    assert [message["chat-history"] for message in whole] == [True, False]
+    assert [message["chat-history"] for message in whole] == [False]
 
 
 def test_memories_are_listed_found_shown_edited_deleted_and_brought_back(filled: Path) -> None:

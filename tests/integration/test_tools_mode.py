@@ -1,5 +1,7 @@
 """Deciding with tools: one streamed call that acts or answers, through the real client against a real server."""
 
+import asyncio
+import warnings
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +16,7 @@ from support.fake_openai import FakeOpenAI, Reply, Status, ToolCall
 from support.graphs import Lab, lab, one_model, replied
 from thoughtcycle.mind.llm import LLMMind
 from thoughtcycle.nodes.base.context import Context
+from thoughtcycle.runtime.turn_runner import stream
 
 CONTENT = [{"content": "Nome: Pedro", "bindings": ["nome"]}]
 SAVE = ToolCall("MemorySave", {"memories": CONTENT})
@@ -44,13 +47,13 @@ class Heard:
 async def listen(cycle: Lab, text: str, **context: Any) -> Heard:
     """One turn as `messages` and `values` show it."""
     heard = Heard()
-    stream = cycle.graph.astream(
+    parts = cycle.graph.astream(
         {"messages": [HumanMessage(text)]},
         {"configurable": {"thread_id": "t"}},
         context=Context(**{"user_id": "ana", "language": "pt", **context}),
         stream_mode=["messages", "values"],
     )
-    async for mode, data in stream:
+    async for mode, data in parts:
         if mode == "values":
             heard.values = data  # type: ignore[assignment]
             continue
@@ -409,3 +412,92 @@ async def test_incognito_offers_no_tool_that_writes(tmp_path: Path, fake_openai:
         await listen(cycle, "Meu nome é Pedro.", incognito=True)
         offered = {tool["function"]["name"] for tool in fake_openai.requests[-1].body["tools"]}
         assert offered == {"MemorySearch", "MemoryDelete"} and await kept(cycle) == {}
+
+
+async def wire(cycle: Lab, text: str) -> list[dict[str, Any]]:
+    """A turn as the page and the CLI get it."""
+    place = {"configurable": {"thread_id": "t"}}
+    context = Context(user_id="ana", language="pt")
+    return [part async for part in stream(cycle.graph, HumanMessage(text), place, context, [])]
+
+
+@pytest.mark.spec("TC-1", "TC-7", "TC-13")
+async def test_the_whole_message_comes_once_with_the_true_flag(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(Reply("Vou ver.", calls=(SEARCH,)), "Não sei. Como você se chama?")
+        parts = await wire(cycle, "Qual é o meu nome?")
+        texts = [part for part in parts if part["modal"] == "text"]
+        (whole,) = (part for part in texts if not part.get("delta"))
+        assert whole is texts[-1] and whole["chat-history"] is True
+        assert "".join(part["content"] for part in texts[:-1]) == whole["content"]
+        assert {part["id"] for part in texts} == {whole["id"]}
+
+
+@pytest.mark.spec("TC-13", "BY-1")
+async def test_a_begun_reply_is_whole_when_the_next_call_fails(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(Reply("Vou ver.", calls=(SEARCH,)), Status(401))
+        parts = await wire(cycle, "Qual é o meu nome?")
+        whole = [part["content"] for part in parts if part["modal"] == "text" and not part.get("delta")]
+        assert sorted(text.startswith("Vou ver.") for text in whole) == [False, True]
+        (exchange,) = await cycle.memory.conversation("ana", "t", limit=5)
+        assert exchange.replies[0].text == "Vou ver." and len(exchange.replies) == 2
+        state = await cycle.graph.aget_state({"configurable": {"thread_id": "t"}})
+        assert not any("begun" in message.additional_kwargs for message in state.values["messages"])
+
+
+@pytest.mark.spec("TC-13", "BY-1")
+async def test_a_stopped_reply_is_kept_with_its_beginning(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(Reply("Vou ver.", calls=(SEARCH,)), Reply("um dois três quatro", hang_after=2))
+        heard: list[str] = []
+
+        async def hear() -> None:
+            async for chunk, _ in cycle.graph.astream(
+                {"messages": [HumanMessage("Qual é o meu nome?")]},
+                {"configurable": {"thread_id": "t"}},
+                context=Context(user_id="ana", language="pt"),
+                stream_mode="messages",
+            ):
+                heard.append(chunk.text)
+
+        hearing = asyncio.create_task(hear())
+        async with asyncio.timeout(60):
+            while not "".join(heard).endswith("dois"):
+                await asyncio.sleep(0.01)
+        hearing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await hearing
+        (left,) = await cycle.memory.core.storage.transcript.open_cycles(user="ana", chat="t")
+        assert [text.text for _, _, text in left.progress if text] == ["Vou ver.\n\num dois"]
+
+
+@pytest.mark.spec("TC-13")
+async def test_the_newer_protocol_shows_one_message(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(Reply("Vou ver.", calls=(SAVE,)), "Anotei.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = await cycle.graph.astream_events(
+                {"messages": [HumanMessage("Meu nome é Pedro.")]},
+                {"configurable": {"thread_id": "t"}},
+                context=Context(user_id="ana", language="pt"),
+                version="v3",
+            )
+        said = [(message.message_id, await message.text) async for message in run.messages]
+        assert [text for _, text in said] == ["Vou ver.", "\n\nAnotei."]
+        assert len({id for id, _ in said}) == 1
+
+
+@pytest.mark.spec("TC-9")
+async def test_where_actions_explain_themselves_each_has_its_text(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        fake_openai.say(SAVE, "Guardei seu nome.", "Prazer!")
+        heard = await listen(cycle, "Meu nome é Pedro.", explain_actions="on")
+        assert [said.text for said in replied(heard.values)] == ["Guardei seu nome.", "Prazer!"]

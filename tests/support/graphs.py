@@ -22,6 +22,7 @@ from thoughtcycle.mind.embeddings import NamedEmbeddings, build_embeddings
 from thoughtcycle.mind.llm import LLMMind
 from thoughtcycle.mind.model_settings import ModelSettings, RoleSettings
 from thoughtcycle.mind.rules import RuleMind
+from thoughtcycle.mind.streaming import BEGUN
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.base.services import Services
@@ -76,7 +77,8 @@ class Lab:
         shown: dict[str | None, str] = {}
         async for values in self._values(text, thread, context):
             for message in replied(values):
-                shown.setdefault(message.id, message.text)
+                if BEGUN not in message.additional_kwargs:
+                    shown.setdefault(message.id, message.text)
         return " ".join(shown.values())
 
     def _values(self, text: Any, thread: str, context: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:

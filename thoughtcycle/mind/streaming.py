@@ -17,6 +17,9 @@ OnText = Callable[[str], None]
 CUT = "cut"
 """The `finish_reason` of a reply that ended before it was complete."""
 
+BEGUN = "begun"
+"""Marks, in `additional_kwargs`, a reply that is not whole yet."""
+
 _FEW_WORDS = re.compile(r".{16}\S*|.+", re.DOTALL)
 
 
@@ -25,10 +28,15 @@ def envelope(*, chat_history: bool, modal: str) -> dict[str, Any]:
     return {"chat_history": chat_history, "modal": modal}
 
 
-def enveloped(said: AIMessage, *, chat_history: bool, modal: str = "text") -> AIMessage:
-    """A message that was streamed already, in another envelope."""
-    wrapped = envelope(chat_history=chat_history, modal=modal)
-    return said.model_copy(update={"additional_kwargs": {**said.additional_kwargs, **wrapped}})
+def begin(said: AIMessage) -> AIMessage:
+    """A reply that an action may go on with, or put into another envelope."""
+    return said.model_copy(update={"additional_kwargs": {**said.additional_kwargs, BEGUN: True}})
+
+
+def finish(said: AIMessage, *, chat_history: bool) -> AIMessage:
+    """A begun reply that is whole now, in its envelope."""
+    rest = {name: value for name, value in said.additional_kwargs.items() if name != BEGUN}
+    return said.model_copy(update={"additional_kwargs": {**rest, "chat_history": chat_history}})
 
 
 def pieces(text: str) -> list[str]:

@@ -54,7 +54,7 @@ async def open_services(
             settings.language or "pt",
             time_zone=settings.time_zone,
             public=settings.auth.on,
-        )
+        ).connected()
         yield services, checkpointer
 
 

@@ -16,6 +16,7 @@ from thoughtcycle.errors import InputRefused, StorageFailed, TurnKept
 from thoughtcycle.graph.thought_cycle import ThoughtCycle, builder, compile_cycle
 from thoughtcycle.memory.model import CycleMessage, utc_now
 from thoughtcycle.memory.offline import SpooledTranscript
+from thoughtcycle.mind.streaming import BEGUN
 from thoughtcycle.nodes.actions.registry import discover
 from thoughtcycle.nodes.base.context import Context
 from thoughtcycle.nodes.base.envelope import Wire, of_message, piece
@@ -133,6 +134,7 @@ async def stream(
                     failures += [update["failure"] for update in updates if update.get("failure")]
                     for reply in (one for update in updates for one in update.get("messages", ())):
                         new = reply.id in spoken - complete  # an erasure rewrites older ones
+                        new = new and BEGUN not in reply.additional_kwargs
                         if isinstance(reply, AIMessage) and new:
                             complete.add(str(reply.id))
                             yield of_message(reply)
