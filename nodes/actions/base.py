@@ -7,15 +7,13 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from langchain_core.messages import AIMessage
-from langchain_core.utils.json_schema import dereference_refs
-from pydantic import TypeAdapter
 
 from thoughtcycle.errors import ModelFailed, ModelUnreadable
 from thoughtcycle.memory.model import Recalled, Step
+from thoughtcycle.mind.answer_form import json_schema
 from thoughtcycle.mind.answer_parser import parse
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.coercion import UnusableAnswer
@@ -119,9 +117,10 @@ class Action(ABC, Generic[T]):
         """JSON schema of the arguments of a call."""
         if self.question is None:
             return {"type": "object", "properties": {}}
-        schema = _json_schema(self.question)
+        form: Any = self.question.schema
+        schema = json_schema(form)
         if schema.get("type") == "object":
-            return schema
+            return {**schema}
         return {"type": "object", "properties": {self.argument: schema}, "required": [self.argument]}
 
     def read_call(self, given: Any, left_out: list[str]) -> T:
@@ -241,13 +240,6 @@ class Action(ABC, Generic[T]):
         if cycle is not None:
             said = as_cycle_message(text, turn) if text is not None else None
             await turn.memory.transcript.append(turn.user, cycle, turn.execution, step, said)
-
-
-@cache
-def _json_schema(question: Question[Any]) -> dict[str, Any]:
-    """The schema of an answer, without references: not every server follows them."""
-    whole = dereference_refs(TypeAdapter(question.schema).json_schema())
-    return {name: value for name, value in whole.items() if name not in ("$defs", "title")}
 
 
 def _plain(key: Any) -> Any:

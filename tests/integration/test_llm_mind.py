@@ -13,15 +13,27 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph, add_messages
 
-from support.fake_openai import DIMENSIONS, FakeOpenAI, Hang, Raw, Reply, Status
+from support.fake_openai import (
+    DIMENSIONS,
+    Behaviour,
+    FakeOpenAI,
+    Hang,
+    Raw,
+    Recorded,
+    Reply,
+    Status,
+    ToolCall,
+)
 from support.leaping import PATIENCE
 from support.minds import events_of, question, view
-from thoughtcycle.errors import ModelFailed
+from thoughtcycle.errors import ModelFailed, ModelUnreadable
 from thoughtcycle.mind import failures
+from thoughtcycle.mind.base import ActionCard
 from thoughtcycle.mind.embeddings import build_embeddings
 from thoughtcycle.mind.llm import LLMMind
 from thoughtcycle.mind.model_call import ModelSlot
 from thoughtcycle.mind.model_settings import ROLES, Endpoint, ModelSettings
+from thoughtcycle.nodes.name_decision import decision
 from thoughtcycle.prompts.loader import LANGUAGES
 
 KEY = "sk-hidden-0123456789"
@@ -73,6 +85,7 @@ async def backed(fake_openai):
 
 
 ASK = question("reasoning", list[str])
+CARDS = (ActionCard("MemorySearch", "algo falta"), ActionCard("Finish", "nada falta"))
 REPLY = question("chat")
 
 
@@ -112,7 +125,7 @@ async def test_each_role_asks_its_own_server_and_model():
         await mind.reply(REPLY, view(), chat_history=True)
         await mind.aclose()
         assert [each.model for each in one.requests] == ["heavy", "light", "light"]
-        assert [each.body.get("reasoning_effort") for each in one.requests] == ["high", None, None]
+        assert [each.body.get("reasoning_effort") for each in one.requests] == ["high", "low", "low"]
         assert {each.authorization for each in one.requests} == {f"Bearer {KEY}"}
         assert [(each.model, each.authorization) for each in two.requests] == [("talker", "Bearer sk-two")]
 
@@ -228,6 +241,98 @@ async def test_when_the_fallback_is_down_too_its_failure_is_told(backed, fake_op
     failure = await failure_of(backed.ask(ASK, view()))
     assert failure.code == "model_key"
     assert failure.values["role"] == "fallback"
+
+
+# --- parameters that not every model takes ---
+
+ITEM_FORM = {"type": "array", "items": {"type": "string"}}
+OPTIONAL = ("temperature", "reasoning_effort", "response_format")
+
+
+def sent(request: Recorded) -> list[str]:
+    return [name for name in OPTIONAL if name in request.body]
+
+
+@pytest.mark.spec("TC-14")
+async def test_extractions_ask_for_a_form_and_replies_only_for_little_effort(mind, fake_openai):
+    fake_openai.say('{"items": ["nome"]}', "Olá!", "MemorySearch")
+    assert await mind.ask(ASK, view()) == ["nome"]
+    await mind.reply(REPLY, view(), chat_history=True)
+    await mind.ask(decision(CARDS), view(actions=CARDS))
+    extracting, replying, deciding = fake_openai.requests
+    assert (extracting.body["temperature"], extracting.body["reasoning_effort"]) == (0, "low")
+    form = extracting.body["response_format"]["json_schema"]
+    assert form["strict"] is True and form["schema"]["properties"] == {"items": ITEM_FORM}
+    assert sent(replying) == ["reasoning_effort"]
+    action = deciding.body["response_format"]["json_schema"]["schema"]["properties"]["action"]
+    assert action == {"type": "string", "enum": ["MemorySearch", "Finish"]}
+
+
+@pytest.mark.spec("TC-14")
+@pytest.mark.parametrize(
+    ("status", "message", "left"),
+    [
+        (400, "Unsupported value: 'temperature' does not support 0 with this model.", OPTIONAL[1:]),
+        (400, "Unrecognized request argument supplied: reasoning_effort", (OPTIONAL[0], OPTIONAL[2])),
+        (400, '"llama3" does not support thinking', (OPTIONAL[0], OPTIONAL[2])),
+        (400, "This model does not support response format `json_schema`.", OPTIONAL[:2]),
+        (400, "This response_format type is unavailable now", OPTIONAL[:2]),
+        (422, "extra_forbidden: body.reasoning_effort", (OPTIONAL[0], OPTIONAL[2])),
+        (500, "failed to parse grammar", OPTIONAL[:2]),
+    ],
+)
+async def test_what_a_model_refuses_by_name_is_left_out_from_then_on(
+    mind, fake_openai, caplog, status, message, left
+):
+    fake_openai.say(Status(status, message=message), '["nome"]', '["nome"]', '["nome"]')
+    assert await mind.ask(ASK, view()) == ["nome"]
+    assert await mind.ask(question("background", list[str]), view()) == ["nome"]  # the same model
+    assert [tuple(sent(each)) for each in fake_openai.requests] == [OPTIONAL, left, left]
+    assert caplog.text.count("goes without") == 1
+    assert KEY not in caplog.text
+
+
+async def test_a_model_that_refuses_all_of_them_one_by_one_is_asked_all_the_same(mind, fake_openai):
+    def picky(request: Recorded) -> Behaviour:
+        wrong = sent(request)
+        return Status(400, message=f"unknown field {wrong[-1]}") if wrong else '["nome"]'
+
+    fake_openai.answer = picky
+    assert await mind.ask(ASK, view()) == ["nome"]
+    assert (await mind.reply(REPLY, view(), chat_history=True)).text == '["nome"]'
+    assert [len(sent(each)) for each in fake_openai.requests] == [3, 2, 1, 0, 0]
+
+
+async def test_an_effort_that_was_set_is_sent_until_the_model_refuses_it(fake_openai):
+    mind = LLMMind.from_settings(settings(fake_openai.url, chat={"effort": "high"}))
+    fake_openai.say("a", Status(400, message="reasoning_effort is not supported"), "b", "c")
+    for _ in range(3):
+        await mind.reply(REPLY, view(), chat_history=True)
+    efforts = [each.body.get("reasoning_effort") for each in fake_openai.requests]
+    assert efforts == ["high", "high", None, None]
+    await mind.aclose()
+
+
+async def test_a_refusal_that_names_none_of_them_is_told(mind, fake_openai):
+    fake_openai.say(Status(400, message="the prompt is not to our taste"))
+    assert (await failure_of(mind.ask(ASK, view()))).code == "model_request"
+    assert len(fake_openai.requests) == 1
+
+
+async def test_a_call_instead_of_text_is_an_answer(mind, fake_openai):
+    """Models tuned for tools call one that nobody offered: the content is null."""
+    call = ToolCall("MemorySearch", {"contexts": ["nome"]})
+    fake_openai.say(Reply(calls=(call,), finish="tool_calls"), Reply(calls=(call,), finish="tool_calls"))
+    assert await mind.ask(ASK, view()) == ["nome"]
+    assert await mind.ask(decision(CARDS), view(actions=CARDS)) == "MemorySearch"
+    assert len(fake_openai.requests) == 2
+
+
+async def test_an_empty_answer_is_asked_again_and_an_empty_reply_too(mind, fake_openai):
+    fake_openai.say("", '["nome"]', "", "Olá!", "", "")
+    assert await mind.ask(ASK, view()) == ["nome"]
+    assert (await mind.reply(REPLY, view(), chat_history=True)).text == "Olá!"
+    assert isinstance(await failure_of(mind.reply(REPLY, view(), chat_history=True)), ModelUnreadable)
 
 
 # --- replying ---

@@ -22,7 +22,6 @@ class Clients:
         """The chat model of an endpoint. It reports usage while streaming and never retries by itself."""
         from langchain_openai import ChatOpenAI  # a second to import
 
-        effort: dict[str, Any] = {"reasoning_effort": endpoint.effort} if endpoint.effort else {}
         return ChatOpenAI(
             model=endpoint.model,
             base_url=endpoint.base_url,
@@ -33,7 +32,6 @@ class Clients:
             stream_chunk_timeout=None,
             use_responses_api=False,
             http_async_client=self._pool(),
-            **effort,
         )
 
     def embeddings(self, endpoint: Endpoint) -> Embeddings:

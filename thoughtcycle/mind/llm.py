@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from thoughtcycle.errors import ModelFailed, ModelUnreadable, ModelWithoutTools
+from thoughtcycle.mind.answer_form import response_format
 from thoughtcycle.mind.answer_parser import parse, without_thoughts
 from thoughtcycle.mind.base import Decision, Mind, Question, Usage, View
 from thoughtcycle.mind.clients import Clients
@@ -26,8 +27,9 @@ from thoughtcycle.mind.model_settings import (
     ModelSettings,
     host_of,
 )
+from thoughtcycle.mind.parameters import EFFORT, Parameters
 from thoughtcycle.mind.prompting import ask_prompt, example_of, repair_prompt, reply_prompt, tool_prompt
-from thoughtcycle.mind.refusals import Refusals
+from thoughtcycle.mind.refusals import Parameter, Refusals
 from thoughtcycle.mind.streaming import OnText, gap_after, stream_model
 from thoughtcycle.mind.tool_calls import Call, Offer
 
@@ -133,6 +135,7 @@ class LLMMind(Mind):
         names = [] if last else [card.name for card in view.actions]
         call = ModelCall(
             slots=self._candidates("chat"),
+            parameters=self._parameters({}),
             offer=Offer(tools, names, calls_only=ordered and auto),
             on_calls=calls.extend,
             on_text=on_text,
@@ -170,18 +173,30 @@ class LLMMind(Mind):
         on_text: OnText | None = None,
     ) -> AIMessage:
         """See Mind.reply."""
-        call = ModelCall(slots=self._candidates(question.role), on_text=on_text, streaming=True)
+        call = ModelCall(
+            slots=self._candidates(question.role),
+            parameters=self._parameters({}),
+            on_text=on_text,
+            streaming=True,
+        )
         messages = reply_prompt(question, view)
         said = await stream_model(call, messages, chat_history=chat_history, modal=modal, name=question.name)
         _record(question.role, said, view)
         return said
 
     async def _answer(self, question: Question[T], view: View, messages: list[BaseMessage]) -> str:
-        call = ModelCall(slots=self._candidates(question.role), disable_streaming=True)
+        call = ModelCall(
+            slots=self._candidates(question.role),
+            parameters=self._parameters({"temperature": 0, "response_format": response_format(question)}),
+            disable_streaming=True,
+        )
         config = RunnableConfig(run_name=question.name, tags=["nostream"])
         said = await call.ainvoke(messages, config)
         _record(question.role, said, view)
         return said.text
+
+    def _parameters(self, wanted: Mapping[Parameter, Any]) -> Parameters:
+        return Parameters({"reasoning_effort": EFFORT, **wanted}, self.refusals)
 
     def _candidates(self, role: ModelRole) -> tuple[ModelSlot, ...]:
         return (self._slots[role], *self._fallback)
@@ -211,7 +226,9 @@ def _slot(role: str, model: BaseChatModel, timeout: float) -> ModelSlot:
     named = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
     address = getattr(model, "openai_api_base", None) or getattr(model, "base_url", None)
     base_url = str(address) if address and host_of(str(address)) else None
-    return ModelSlot(Endpoint(role, str(named), base_url=base_url, timeout=timeout), lambda: model)
+    return ModelSlot(
+        Endpoint(role, str(named), base_url=base_url, timeout=timeout), lambda: model, injected=True
+    )
 
 
 def _built(endpoint: Endpoint, clients: Clients) -> ModelSlot:

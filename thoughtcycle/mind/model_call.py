@@ -22,6 +22,7 @@ from thoughtcycle.mind.answer_parser import ThoughtFilter
 from thoughtcycle.mind.failures import call_with_retries, retry_delay, tools_refused, translating_errors
 from thoughtcycle.mind.lazy import Lazy
 from thoughtcycle.mind.model_settings import Endpoint
+from thoughtcycle.mind.parameters import Parameters
 from thoughtcycle.mind.streaming import CUT, OnText, ReplyModel, end_chunk, text_chunk
 from thoughtcycle.mind.tool_calls import Call, CallCollector, CallSieve, Offer
 
@@ -34,8 +35,12 @@ _WITHHELD = frozenset({"content_filter", "refusal", "SAFETY"})
 class ModelSlot:
     """An endpoint and the chat model that serves it, built when first needed."""
 
-    def __init__(self, endpoint: Endpoint, build: Callable[[], BaseChatModel]) -> None:
+    def __init__(
+        self, endpoint: Endpoint, build: Callable[[], BaseChatModel], *, injected: bool = False
+    ) -> None:
         self.endpoint = endpoint
+        self.injected = injected
+        """Whether another program has built the model: its parameters stay as they are."""
         self._model = Lazy(build)
 
     async def model(self) -> BaseChatModel:
@@ -47,13 +52,16 @@ class ModelSlot:
 class Attempt:
     """One call of one model, whose visible text comes in pieces; its calls of tools are kept aside."""
 
-    def __init__(self, slot: ModelSlot, offer: Offer | None = None) -> None:
+    def __init__(
+        self, slot: ModelSlot, offer: Offer | None = None, parameters: Parameters | None = None
+    ) -> None:
         self.slot = slot
         self.usage: UsageMetadata | None = None
         self.finish: str | None = None
         self.calls: list[Call] = []
         """Complete when the stream has ended."""
         self._offer = offer
+        self._parameters = None if slot.injected else parameters
         self._heard = False
 
     async def stream(self, messages: list[BaseMessage]) -> AsyncGenerator[str, None]:
@@ -115,12 +123,22 @@ class Attempt:
                     self._note(message)
                     text += message.text
         else:
-            message = _with_generation_info((await model._agenerate(messages)).generations[0])
+            async with aclosing(_chunks(self, model, messages, streamed=False)) as chunks:
+                message = await anext(chunks)
             self._note(message)
             text = message.text or _calls_as_text(message)
         self._check(model, bool(text))
         metadata = {"finish_reason": self.finish, "model_name": self.slot.endpoint.model}
         return AIMessage(text, usage_metadata=self.usage, response_metadata=metadata)
+
+    async def optional(self) -> dict[str, Any]:
+        """The optional parameters to send."""
+        return await self._parameters.accepted(self.slot.endpoint) if self._parameters else {}
+
+    async def refused(self, error: Exception, sent: dict[str, Any]) -> bool:
+        """Whether the error is about parameters that were sent, which are left out from now on."""
+        known = self._parameters
+        return known is not None and await known.learn(error, sent, self.slot.endpoint)
 
     def _note(self, message: BaseMessage) -> None:
         self._heard = True
@@ -156,6 +174,7 @@ class ModelCall(ReplyModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     slots: tuple[ModelSlot, ...]
+    parameters: Parameters | None = None
     offer: Offer | None = None
     on_calls: Callable[[list[Call]], object] | None = None
     """Called with the calls of the answer, when it is complete."""
@@ -191,7 +210,7 @@ class ModelCall(ReplyModel):
         for number, slot in enumerate(self.slots, 1):
             try:
                 await slot.model()
-                message = await call_with_retries(slot.endpoint, partial(_whole, slot, messages))
+                message = await call_with_retries(slot.endpoint, partial(self._whole, slot, messages))
             except ModelFailed as failure:
                 self._hand_over(failure, number)
             else:
@@ -226,7 +245,7 @@ class ModelCall(ReplyModel):
         """The first attempt that gives a token or ends well, that token, and the stream of the others."""
         for number, slot in enumerate(self.slots, 1):
             for left in range(slot.endpoint.max_retries, -1, -1):
-                attempt = Attempt(slot, self.offer)
+                attempt = Attempt(slot, self.offer, self.parameters)
                 stream = attempt.stream(messages)
                 try:
                     return attempt, await anext(stream, None), stream
@@ -246,6 +265,9 @@ class ModelCall(ReplyModel):
             raise failure
         _log.warning("the fallback model takes over: %s", failure)
 
+    async def _whole(self, slot: ModelSlot, messages: list[BaseMessage]) -> AIMessage:
+        return await Attempt(slot, parameters=self.parameters).whole(messages)
+
     def _said(self, text: str) -> ChatGenerationChunk:
         if self.on_text:
             self.on_text(text)
@@ -259,22 +281,26 @@ def _calls_as_text(message: BaseMessage) -> str:
     return collected.text()
 
 
-async def _whole(slot: ModelSlot, messages: list[BaseMessage]) -> AIMessage:
-    return await Attempt(slot).whole(messages)
-
-
 async def _chunks(
-    attempt: Attempt, model: BaseChatModel, messages: list[BaseMessage]
+    attempt: Attempt, model: BaseChatModel, messages: list[BaseMessage], *, streamed: bool = True
 ) -> AsyncGenerator[BaseMessage, None]:
-    """The chunks of the model's stream; the whole answer as one chunk when it cannot stream."""
-    model, tools = attempt.bound(model)
+    """The chunks of the model's stream; the whole answer as one chunk when it cannot or shall not stream.
+
+    A request that is refused for an optional parameter is made again without it.
+    """
+    bound, tools = attempt.bound(model)
+    sent = await attempt.optional()
     try:
-        if not model._should_stream(async_api=True, stream=True, **tools):
-            yield _with_generation_info((await model._agenerate(messages, **tools)).generations[0])
+        if not (streamed and bound._should_stream(async_api=True, stream=True, **tools)):
+            yield _with_generation_info((await bound._agenerate(messages, **sent, **tools)).generations[0])
             return
-        async for chunk in model._astream(messages, **tools):
+        async for chunk in bound._astream(messages, **sent, **tools):
             yield _with_generation_info(chunk)
     except Exception as error:
+        if await attempt.refused(error, sent):
+            async for again in _chunks(attempt, model, messages, streamed=streamed):
+                yield again
+            return
         if attempt.offers and (refused := tools_refused(error, attempt.slot.endpoint)):
             raise refused from None
         raise

@@ -48,7 +48,7 @@ class RoleSettings(BaseModel):
     timeout: float | None = Field(default=None, ge=0.1, le=3600)
     """Seconds that one attempt may take in all."""
     effort: Effort | None = None
-    """Reasoning effort; not sent when unset, because not every server knows it."""
+    """Reasoning effort; `low` when unset, and left out where the model refuses it."""
     max_retries: int | None = Field(default=None, ge=0, le=5)
     """How often a transient failure is tried again before the fallback model is asked."""
 

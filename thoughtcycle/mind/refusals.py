@@ -12,7 +12,8 @@ _log = logging.getLogger(__name__)
 LIFE = timedelta(days=7)
 """How long a refusal holds: servers and models are replaced."""
 
-Refused = Literal["tools"]
+Parameter = Literal["temperature", "reasoning_effort", "response_format"]
+Refused = Literal["tools"] | Parameter
 
 
 class RefusalStore(Protocol):
