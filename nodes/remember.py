@@ -38,7 +38,7 @@ async def remember(turn: Turn) -> StateUpdate:
             formation="pending" if learned else "none",
             shown=turn.state["briefing"]["shown"] if turn.state.get("briefing") else (),
         )
-    notice = [*await turn.outage_notice(), *await turn.embedding_notice()]
+    notice = await turn.notices()
     gone = await turn.memory.erasure.hidden_since(turn.user, turn.at)
     if gone is None:
         raise NotAllowed("user_forgotten")

@@ -15,7 +15,7 @@ from langgraph.types import StreamWriter
 from thoughtcycle.errors import NotAllowed, ThoughtcycleError, for_strangers
 from thoughtcycle.language.intents import asks_to_keep
 from thoughtcycle.memory.model import MemoryHit, MemoryRecord, Recalled, new_id
-from thoughtcycle.mind.base import ActionCard, Explain, View
+from thoughtcycle.mind.base import MESSAGE_TOKENS, ActionCard, Explain, View
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.mind.tool_calls import Call
 from thoughtcycle.nodes.base import envelope
@@ -26,6 +26,7 @@ from thoughtcycle.nodes.base.services import Services
 from thoughtcycle.nodes.base.state import Spent, State
 from thoughtcycle.nodes.base.thread import announce_turn, running_thread
 from thoughtcycle.prompts.loader import Language, Texts, texts
+from thoughtcycle.text_clipping import CHARACTERS_PER_TOKEN
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,14 @@ class Turn(Run):
             self.memory.availability.tell(self.user)
         return shown
 
+    async def notices(self) -> list[AIMessage]:
+        """What the user is told at the end of a turn beside the reply."""
+        return [
+            *await self.message_notice(),
+            *await self.outage_notice(),
+            *await self.embedding_notice(),
+        ]
+
     async def outage_notice(self) -> list[AIMessage]:
         """The notice of an outage, once per outage; else nothing."""
         if not self.memory.availability.tell(self.user):
@@ -100,6 +109,14 @@ class Turn(Run):
         """The notice that memories are found by words alone, once per process; of no concern to strangers."""
         failure = None if self.services.public else self.memory.embedding_notice()
         return [await speak(self.line(failure), chat_history=False)] if failure is not None else []
+
+    async def message_notice(self) -> list[AIMessage]:
+        """The notice that the model was not given all of a long message (BY-7)."""
+        room = (self.mind.message_tokens or len(self.message)) * CHARACTERS_PER_TOKEN
+        if len(self.message) <= room or not self.state.get("steps"):
+            return []
+        text = self.texts("cycle").fill("message_cut", left=len(self.message) - room, all=len(self.message))
+        return [await speak(text, chat_history=False)]
 
     def status(self, text: str) -> None:
         """Streams a status line."""
@@ -128,6 +145,7 @@ class Turn(Run):
             actions=tuple(actions),
             withheld=self.withheld,
             explain=self.explain,
+            message_tokens=self.mind.message_tokens or MESSAGE_TOKENS,
         )
 
     def spent(self, view: View) -> list[Spent]:

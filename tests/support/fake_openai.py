@@ -66,9 +66,15 @@ class Reply:
     hold_after: int | None = None
     """Wait after so many tokens until the test lets the server `go_on`."""
     usage: bool = True
+    pieces: tuple[str, ...] = ()
+    """Tokens as they are, in the place of the words; halves of a character may be among them."""
+    endless: bool = False
+    """The tokens again and again, until the client leaves."""
 
     @property
     def tokens(self) -> list[str]:
+        if self.pieces:
+            return [*self.pieces]
         words = re.findall(r"\s*\S+", self.text)
         limit = min(
             (n for n in (self.cut_after, self.end_after, self.hang_after) if n is not None), default=None
@@ -268,7 +274,7 @@ class FakeOpenAI:
             body["usage"] = _usage(recorded, reply)
         recorded.first_chunk_at = time.monotonic()
         if reply.cut_after is None:
-            return JSONResponse(body)
+            return Response(json.dumps(body), media_type="application/json")  # may hold half a character
         return StreamingResponse(_half(json.dumps(body)), media_type="application/json")
 
     async def _events(self, reply: Reply, recorded: Recorded) -> AsyncIterator[str]:
@@ -284,6 +290,9 @@ class FakeOpenAI:
                 await self._held()
             recorded.first_chunk_at = recorded.first_chunk_at or time.monotonic()
             yield event({"content": token})
+        while reply.endless:
+            yield event({"content": "".join(reply.tokens)})
+            await asyncio.sleep(0)
         for number, call in enumerate(reply.calls if reply.whole else ()):
             await asyncio.sleep(reply.per_token)
             recorded.first_chunk_at = recorded.first_chunk_at or time.monotonic()

@@ -7,7 +7,7 @@ import pytest
 from support.minds import NOON, question, view
 from thoughtcycle.memory.model import Utterance
 from thoughtcycle.mind import prompting
-from thoughtcycle.mind.base import ActionCard, Question, View
+from thoughtcycle.mind.base import MESSAGE_TOKENS, ActionCard, Question, View
 from thoughtcycle.mind.prompting import ask_prompt, reply_prompt, standard_values
 from thoughtcycle.prompts.loader import LANGUAGES, texts
 from thoughtcycle.text_clipping import clip_for_prompt, estimate_tokens
@@ -116,7 +116,7 @@ def test_a_long_message_is_shown_head_and_tail_with_a_mark():
     assert human.startswith("início")
     assert human.endswith("fim")
     assert "caracteres omitidos" in human
-    assert estimate_tokens(human) <= prompting.MESSAGE_TOKENS
+    assert estimate_tokens(human) <= MESSAGE_TOKENS
 
 
 def test_short_texts_are_not_clipped():

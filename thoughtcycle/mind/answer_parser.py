@@ -5,6 +5,7 @@ from typing import Any
 
 from thoughtcycle.memory.model import without_null
 from thoughtcycle.mind.coercion import UnusableAnswer, fit, value_of, wants_list
+from thoughtcycle.mind.surrogates import SurrogateJoiner, join_escapes
 
 OPEN, CLOSE = "<think>", "</think>"
 
@@ -22,10 +23,11 @@ class ThoughtFilter:
         self._held = ""
         self._thinking = False
         self._said = False
+        self._joiner = SurrogateJoiner()
 
     def feed(self, piece: str) -> str:
         """The text that can be shown now and was not shown before."""
-        self._held += piece
+        self._held += self._joiner.feed(piece)
         shown = ""
         while step := self._advance():
             shown += step[0]
@@ -33,7 +35,7 @@ class ThoughtFilter:
 
     def finish(self) -> str:
         """The rest of the text that is no thought."""
-        rest = self._held
+        rest = self._held + self._joiner.finish()
         if self._thinking:
             rest = OPEN + rest if self._said else ""
         self._held, self._thinking = "", False
@@ -90,7 +92,7 @@ def parse(answer: str, schema: Any, left_out: list[str] | None = None) -> Any:
     lines, and short bare texts where texts are wanted. Items that do not fit are left out; the reasons,
     without a word of the answer, go to `left_out`. Raises UnusableAnswer where nothing is left.
     """
-    text = without_thoughts(answer) if schema is str else _after_thoughts(answer)
+    text = without_thoughts(answer) if schema is str else _after_thoughts(join_escapes(answer))
     if schema is str and (fenced := _FENCED.match(text)):
         text = fenced[1].strip()
     if not text:

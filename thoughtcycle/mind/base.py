@@ -18,6 +18,9 @@ from thoughtcycle.prompts.loader import LANGUAGES, Language
 
 T = TypeVar("T")
 
+MESSAGE_TOKENS = 2_000
+"""Tokens of a message that every model is given, however little it reads at once."""
+
 Explain = Literal["auto", "on", "off"]
 """Who tells what actions did: Finish in its one reply (auto), each action by itself (on), nobody (off)."""
 
@@ -71,6 +74,8 @@ class View:
     withheld: bool = False
     """Memory is paused, and the message does not ask to keep anything."""
     explain: Explain = "auto"
+    message_tokens: int = MESSAGE_TOKENS
+    """Of a longer message head and tail are shown (BY-7)."""
     usage: list[Usage] = field(default_factory=list, compare=False)
     """Every model call adds its tokens here."""
     left_out: list[str] = field(default_factory=list, compare=False)
@@ -114,6 +119,8 @@ class Mind(ABC):
 
     by_rules: ClassVar[bool] = False
     """Whether no model is asked: data for prompts alone need not be read then."""
+    message_tokens: int | None = None
+    """Tokens of a message that its models are given; None: all of it."""
     refusals: Refusals | None = None
     """What its models refuse."""
 

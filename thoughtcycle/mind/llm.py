@@ -13,12 +13,14 @@ from langchain_core.runnables import RunnableConfig
 from thoughtcycle.errors import ModelFailed, ModelUnreadable, ModelWithoutTools
 from thoughtcycle.mind.answer_form import response_format
 from thoughtcycle.mind.answer_parser import parse, without_thoughts
-from thoughtcycle.mind.base import Decision, Mind, Question, Usage, View
+from thoughtcycle.mind.base import MESSAGE_TOKENS, Decision, Mind, Question, Usage, View
 from thoughtcycle.mind.clients import Clients
 from thoughtcycle.mind.coercion import UnusableAnswer
 from thoughtcycle.mind.model_call import ModelCall, ModelSlot
 from thoughtcycle.mind.model_settings import (
     BACKGROUND_TIMEOUT,
+    CONTEXT_TOKENS,
+    REPLY_TOKENS,
     ROLES,
     TIMEOUT,
     Decisions,
@@ -36,6 +38,10 @@ from thoughtcycle.mind.tool_calls import Call, Offer
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
+THOUGHT_TOKENS = 4_000
+"""Tokens that a model may think with beside its reply: servers count both together."""
+PROMPT_TOKENS = 10_000
+"""The rest of a prompt, about: persona, task, tools, memory, history, files."""
 
 
 class LLMMind(Mind):
@@ -52,12 +58,15 @@ class LLMMind(Mind):
         timeouts: Mapping[ModelRole, float] | None = None,
         fallback: BaseChatModel | None = None,
         decisions: Decisions = "auto",
+        reply_tokens: int = REPLY_TOKENS,
+        context_tokens: int = CONTEXT_TOKENS,
     ) -> None:
         """Takes any LangChain chat models; without `background`, `reasoning` serves that role.
 
         `decisions`: by one call with tools, by name, or (auto) with tools where the model takes them; by
         name where `reasoning_heavy` is another model than `chat`.
 
+        `reply_tokens`: the longest reply; `context_tokens`: what the models read at once.
         Raises ValueError when another role has no model.
         """
         served = dict(models)
@@ -66,8 +75,10 @@ class LLMMind(Mind):
         if missing := [role for role in ROLES if role not in served]:
             raise ValueError(f"no model for the roles {missing}")
         seconds = {"background": BACKGROUND_TIMEOUT, **(timeouts or {})}
-        self._slots = {role: _slot(role, served[role], seconds.get(role, TIMEOUT)) for role in ROLES}
-        self._fallback = (_slot("fallback", fallback, TIMEOUT),) if fallback else ()
+        slot = partial(_slot, reply_tokens=reply_tokens)
+        self._slots = {role: slot(role, served[role], seconds.get(role, TIMEOUT)) for role in ROLES}
+        self._fallback = (slot("fallback", fallback, TIMEOUT),) if fallback else ()
+        self.message_tokens = _room(context_tokens, reply_tokens)
         self._clients: Clients | None = None
         self.refusals: Refusals = Refusals()
         self._decisions = _decisions(decisions, served["reasoning_heavy"] is served["chat"])
@@ -84,6 +95,7 @@ class LLMMind(Mind):
         mind._fallback = (_built(fallback, clients),) if fallback else ()
         mind._clients = clients
         mind.refusals = Refusals()
+        mind.message_tokens = _room(settings.context, settings.reply_tokens)
         mind._decisions = _decisions(settings.decisions, settings.decides_with_chat)
         return mind
 
@@ -135,7 +147,7 @@ class LLMMind(Mind):
         names = [] if last else [card.name for card in view.actions]
         call = ModelCall(
             slots=self._candidates("chat"),
-            parameters=self._parameters({}),
+            parameters=self._parameters({"max_tokens": THOUGHT_TOKENS}),
             offer=Offer(tools, names, calls_only=ordered and auto),
             on_calls=calls.extend,
             on_text=on_text,
@@ -175,7 +187,7 @@ class LLMMind(Mind):
         """See Mind.reply."""
         call = ModelCall(
             slots=self._candidates(question.role),
-            parameters=self._parameters({}),
+            parameters=self._parameters({"max_tokens": THOUGHT_TOKENS}),
             on_text=on_text,
             streaming=True,
         )
@@ -221,13 +233,20 @@ def _decisions(chosen: Decisions, one_model: bool) -> Decisions:
     return "names" if chosen == "auto" and not one_model else chosen
 
 
-def _slot(role: str, model: BaseChatModel, timeout: float) -> ModelSlot:
+def _room(context: int, reply: int) -> int:
+    """Tokens that are left for the user's message beside the rest of a prompt and the reply."""
+    return max(MESSAGE_TOKENS, context - PROMPT_TOKENS - reply)
+
+
+def _slot(role: str, model: BaseChatModel, timeout: float, reply_tokens: int) -> ModelSlot:
     """The slot of an injected model."""
     named = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
     address = getattr(model, "openai_api_base", None) or getattr(model, "base_url", None)
     base_url = str(address) if address and host_of(str(address)) else None
     return ModelSlot(
-        Endpoint(role, str(named), base_url=base_url, timeout=timeout), lambda: model, injected=True
+        Endpoint(role, str(named), base_url=base_url, timeout=timeout, reply_tokens=reply_tokens),
+        lambda: model,
+        injected=True,
     )
 
 

@@ -24,7 +24,9 @@ from thoughtcycle.mind.lazy import Lazy
 from thoughtcycle.mind.model_settings import Endpoint
 from thoughtcycle.mind.parameters import Parameters
 from thoughtcycle.mind.streaming import CUT, OnText, ReplyModel, end_chunk, text_chunk
+from thoughtcycle.mind.surrogates import join_surrogates
 from thoughtcycle.mind.tool_calls import Call, CallCollector, CallSieve, Offer
+from thoughtcycle.text_clipping import CHARACTERS_PER_TOKEN
 
 _log = logging.getLogger(__name__)
 
@@ -65,16 +67,21 @@ class Attempt:
         self._heard = False
 
     async def stream(self, messages: list[BaseMessage]) -> AsyncGenerator[str, None]:
-        """The text without thoughts and calls, in pieces; raises ModelFailed unless it ends properly."""
+        """The text without thoughts and calls, in pieces, of a longer reply its beginning.
+
+        Raises ModelFailed unless it ends properly and in time.
+        """
         model = await self.slot.model()
-        said, dropped = False, []
+        said, dropped, left = False, [], self.slot.endpoint.reply_tokens * CHARACTERS_PER_TOKEN
         async with aclosing(self._texts(model, messages)) as texts:
             async for text in texts:
-                said = True
+                said, left, text = True, left - len(text), text[:left]
                 if self._offer and self._offer.calls_only:
                     dropped.append(text)
                 else:
                     yield text
+                if left < 0:
+                    raise ModelFailed("model_length", **self.slot.endpoint.named)
         self._check(model, said or bool(self.calls))
         if not (said or self.calls):
             raise ModelUnreadable(**self.slot.endpoint.named)
@@ -129,7 +136,7 @@ class Attempt:
             text = message.text or _calls_as_text(message)
         self._check(model, bool(text))
         metadata = {"finish_reason": self.finish, "model_name": self.slot.endpoint.model}
-        return AIMessage(text, usage_metadata=self.usage, response_metadata=metadata)
+        return AIMessage(join_surrogates(text), usage_metadata=self.usage, response_metadata=metadata)
 
     async def optional(self) -> dict[str, Any]:
         """The optional parameters to send."""

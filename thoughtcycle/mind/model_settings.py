@@ -23,6 +23,11 @@ TIMEOUT = 60.0
 """Seconds that one attempt of a call may take, from connecting to the last token."""
 BACKGROUND_TIMEOUT = 10.0
 """The same for the background role (CM-8)."""
+OPENAI = "api.openai.com"
+REPLY_TOKENS = 4_000
+"""Longest reply, in tokens; a longer one is cut."""
+CONTEXT_TOKENS, OPENAI_CONTEXT_TOKENS = 32_000, 128_000
+"""Tokens that a model reads at once, where the settings do not say it: on other servers, on OpenAI's."""
 LOCAL = "local:"
 """Prefix of an embedding model that runs on this machine."""
 
@@ -32,6 +37,8 @@ _EXPECTED = {
     "timeout": "0.1 … 3600 (s)",
     "effort": " | ".join(get_args(Effort)),
     "max_retries": "0 … 5",
+    "reply_tokens": "10 … 1000000",
+    "context_tokens": "1000 … 100000000",
     "decisions": " | ".join(get_args(Decisions)),
 }
 
@@ -78,13 +85,14 @@ class Endpoint:
     timeout: float = TIMEOUT
     effort: str | None = None
     max_retries: int = 1
+    reply_tokens: int = REPLY_TOKENS
     setting: str = ""
     """The environment variable that names the model."""
 
     @property
     def host(self) -> str:
         """Host and port, without credentials and path."""
-        return host_of(self.base_url) if self.base_url else "api.openai.com"
+        return host_of(self.base_url) if self.base_url else OPENAI
 
     @property
     def named(self) -> dict[str, object]:
@@ -118,6 +126,10 @@ class ModelSettings(BaseSettings):
     """How actions are chosen: by one call with tools, by name, or with tools where the model takes them."""
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL", repr=False)
+    reply_tokens: int = Field(default=REPLY_TOKENS, ge=10, le=1_000_000)
+    """Longest reply, in tokens; a longer one is cut and marked."""
+    context_tokens: int | None = Field(default=None, ge=1_000, le=100_000_000)
+    """Tokens that the models read at once: how much of a long message they are given (BY-7)."""
     reasoning_heavy: RoleSettings = RoleSettings()
     reasoning: RoleSettings = RoleSettings()
     chat: RoleSettings = RoleSettings()
@@ -166,6 +178,12 @@ class ModelSettings(BaseSettings):
         heavy, chat = self.endpoint("reasoning_heavy"), self.endpoint("chat")
         return (heavy.model, heavy.base_url) == (chat.model, chat.base_url)
 
+    @property
+    def context(self) -> int:
+        """Tokens that the chat model reads at once."""
+        known = OPENAI_CONTEXT_TOKENS if self.endpoint("chat").host == OPENAI else CONTEXT_TOKENS
+        return self.context_tokens or known
+
     def fallback_endpoint(self) -> Endpoint | None:
         """The fallback model; None when there is none."""
         if not (self.fallback.model or self.fallback.base_url):
@@ -191,6 +209,7 @@ class ModelSettings(BaseSettings):
             timeout=_first(own.timeout, timeout),
             effort=own.effort,
             max_retries=_first(own.max_retries, 1),
+            reply_tokens=self.reply_tokens,
             setting=f"{PREFIX}MODEL" if self.model == model and not own.model else "",
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.exceptions import ContextOverflowError
 
-from thoughtcycle.mind.model_settings import Endpoint
+from thoughtcycle.mind.model_settings import OPENAI, Endpoint
 from thoughtcycle.mind.refusals import Parameter, Refusals
 
 EFFORT = "low"
@@ -17,10 +17,13 @@ _STATUSES = frozenset({400, 404, 415, 422, 500, 501})
 _NAMED: dict[Parameter, re.Pattern[str]] = {
     "temperature": re.compile("temperature", re.IGNORECASE),
     "reasoning_effort": re.compile("reasoning|thinking", re.IGNORECASE),
+    "max_tokens": re.compile("max.?(completion.?)?tokens", re.IGNORECASE),
     "response_format": re.compile(
         "response.?format|json.?schema|json_validate|structured.?output|grammar|guided", re.IGNORECASE
     ),
 }
+_IN_BODY = ("response_format", "max_tokens")
+"""As an argument, the one makes the client parse the answer itself, the other gets a name of OpenAI's own."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Parameters:
     """Optional parameters of one call; what a model refuses by name is left out from then on."""
 
     wanted: Mapping[Parameter, Any]
+    """`max_tokens`: those beside the reply's own."""
     refusals: Refusals
 
     async def accepted(self, endpoint: Endpoint) -> dict[str, Any]:
@@ -36,10 +40,14 @@ class Parameters:
         for name, value in self.wanted.items():
             if value is None or await self.refusals.holds(name, endpoint):
                 continue
-            if name == "response_format":  # as an argument it makes the client parse the answer itself
-                sent["extra_body"] = {name: value}
+            if name == "reasoning_effort":
+                value = endpoint.effort or value
+            elif name == "max_tokens":
+                value += endpoint.reply_tokens
+            if name in _IN_BODY and not (name == "max_tokens" and endpoint.host == OPENAI):
+                sent.setdefault("extra_body", {})[name] = value
             else:
-                sent[name] = (endpoint.effort or value) if name == "reasoning_effort" else value
+                sent[name] = value
         return sent
 
     async def learn(self, error: Exception, sent: Mapping[str, Any], endpoint: Endpoint) -> bool:

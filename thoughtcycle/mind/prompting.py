@@ -14,8 +14,6 @@ from thoughtcycle.mind.base import Question, View
 from thoughtcycle.prompts.loader import Language, Texts, texts
 from thoughtcycle.text_clipping import clip_for_prompt, last_lines
 
-MESSAGE_TOKENS = 2_000
-"""Budget of the user's message; of a longer one head and tail are shown (BY-7)."""
 HISTORY_TOKENS = 2_000
 """Budget of the recent history; the newest texts are shown first (BY-7)."""
 RECALLED_TOKENS = 2_000
@@ -67,7 +65,7 @@ def tool_prompt(view: View, begun: str = "") -> list[BaseMessage]:
         router[f"tell.{view.explain}"],
     ]
     seen = data_block(frame, [_known(frame, view), _moment(frame, view, (), _uncalled(view))])
-    words = clip_for_prompt(view.message, MESSAGE_TOKENS, view.language)
+    words = clip_for_prompt(view.message, view.message_tokens, view.language)
     return [
         SystemMessage("\n\n".join(system)),
         *_dialogue(view),
@@ -162,7 +160,10 @@ def standard_values(view: View) -> dict[str, object]:
 
 def _messages(view: View, parts: list[str]) -> list[BaseMessage]:
     system = "\n\n".join(part for part in parts if part)
-    return [SystemMessage(system), HumanMessage(clip_for_prompt(view.message, MESSAGE_TOKENS, view.language))]
+    return [
+        SystemMessage(system),
+        HumanMessage(clip_for_prompt(view.message, view.message_tokens, view.language)),
+    ]
 
 
 def _task(question: Question[Any], view: View) -> str:

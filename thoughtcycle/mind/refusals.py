@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 LIFE = timedelta(days=7)
 """How long a refusal holds: servers and models are replaced."""
 
-Parameter = Literal["temperature", "reasoning_effort", "response_format"]
+Parameter = Literal["temperature", "reasoning_effort", "max_tokens", "response_format"]
 Refused = Literal["tools"] | Parameter
 
 

@@ -8,6 +8,8 @@ from typing import Any, TypedDict
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
+from thoughtcycle.mind.surrogates import join_escapes, join_surrogates
+
 HELD = 24
 """Characters at the start of a reply that are held back while they may begin a call."""
 
@@ -214,6 +216,7 @@ def _decoded(given: str) -> Any:
     """The object that a text is; the text itself where it is none."""
     if not given.strip():
         return {}
+    given = join_escapes(join_surrogates(given))
     try:
         return json.loads(given)
     except (ValueError, RecursionError):
