@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -17,7 +18,7 @@ from support.databases import new_database
 from support.dev_server import dev_server
 from support.dev_talk import ASSISTANT, BEGUN, SLOW, Server, Talk, answers, cut, human
 from support.dialogue import HEAVY, TALK, TURNS, environment, watch
-from support.fake_openai import FakeOpenAI
+from support.fake_openai import FakeOpenAI, Reply, ToolCall
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import CycleMessage, MemoryDraft, utc_now
 from thoughtcycle.memory.model.namespace import item_space
@@ -395,3 +396,49 @@ async def test_no_blocking_call_and_no_network(server: Server) -> None:
     log = server.log.read_text()
     assert "BlockingError" not in log and "Blocking call" not in log
     assert httpx.get(f"{server.url}/info", timeout=60).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def tools_server(
+    tmp_path_factory: pytest.TempPathFactory, fake_openai_server: FakeOpenAI
+) -> Iterator[Server]:
+    """A server with one model for all roles, which decides with tools."""
+    folder = tmp_path_factory.mktemp("dev_tools")
+    db = f"sqlite:///{folder}/dev.db"
+    roles = {f"THOUGHTCYCLE_{role}__MODEL": TALK for role in ("REASONING_HEAVY", "REASONING")}
+    settings = {**roles, "THOUGHTCYCLE_DB": db, "THOUGHTCYCLE_LIMITS__EXPLAIN_ACTIONS": "auto"}
+    with dev_server(folder, environment(fake_openai_server) | settings) as url:
+        yield Server(url, db, folder / "dev.log")
+
+
+@pytest.mark.spec("TC-4", "TC-13")
+async def test_a_reply_with_tools_is_one_message(tools_server: Server, fake_openai: FakeOpenAI) -> None:
+    fake_openai.strict = True
+    fact = {"memories": [{"content": "Nome: Pedro", "bindings": ["nome"]}]}
+    fake_openai.say(Reply("Um momento.", calls=(ToolCall("MemorySave", fact),)), "Anotei, Pedro.", model=TALK)
+    async with get_client(url=tools_server.url) as client:
+        thread = (await client.threads.create())["thread_id"]
+        modes: Any = ["messages-tuple", "values"]
+        given: Any = {
+            "input": human("Meu nome é Pedro."),
+            "context": {"user_id": "ana"},
+            "stream_mode": modes,
+        }
+        said: dict[str, str] = {}
+        values: dict[str, Any] = {}
+        async for mode, data in parts(client.runs.stream(thread, ASSISTANT, **given)):
+            if mode == "values":
+                values = data
+            elif mode == "messages":
+                chunk, metadata = data
+                assert not chunk.get("tool_call_chunks") and metadata["chat_history"] is False
+                said[chunk["id"]] = said.get(chunk["id"], "") + chunk["content"]
+        assert list(said.values()) == ["Um momento.\n\nAnotei, Pedro."]
+        last = values["messages"][-1]
+        assert (last["id"], last["content"]) == (*said, *said.values())
+        assert [step["action"] for step in values["steps"]] == ["MemorySave", "Finish"]
+        remote = RemoteGraph(ASSISTANT, client=client)
+        fake_openai.say("Olá, Pedro!", model=TALK)
+        answered = await remote.ainvoke(human("Oi!"), context={"user_id": "ana"})
+        assert answered["messages"][-1]["content"] == "Olá, Pedro!"
+    assert {record.text for record in await tools_server.memories("ana")} == {"Nome: Pedro"}

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from thoughtcycle.errors import ThoughtcycleError
 from thoughtcycle.memory.model import check_time_zone, new_id
+from thoughtcycle.mind.base import Explain
 from thoughtcycle.nodes.base.context import Context, check
 from thoughtcycle.nodes.base.envelope import Wire
 from thoughtcycle.web.api.routing import api
@@ -35,6 +36,7 @@ class Manner(BaseModel):
     language: Literal["auto", "pt", "en"] = "auto"
     time_zone: Zone | None = None
     smart_context: bool | None = None
+    explain_actions: Explain | None = None
     incognito: bool = False
 
 
