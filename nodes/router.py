@@ -32,11 +32,12 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
     view = turn.view(actions.cards(turn.language, turn.context, unsaid=unsaid))
     if by_tools := await decide_by_tools(turn, actions, view, last=last):
         return by_tools
+    own: StateUpdate = {"reply_id": None}  # by names a reply is a message of its own
     if last:
         closes = "Finish" in enabled and actions["Finish"].ends
-        return {"next_action": "Finish"} if closes else await _end(turn, "out_of_steps")
+        return {**own, "next_action": "Finish"} if closes else await _end(turn, "out_of_steps")
     if (name := await decide_by_name(turn, view)) in enabled:
-        return {"next_action": name, "usage": turn.spent(view)}
+        return {**own, "next_action": name, "usage": turn.spent(view)}
     return await _end(turn, "lost")
 
 

@@ -1,6 +1,7 @@
 """Deciding with tools: one streamed call that acts or answers, through the real client against a real server."""
 
 import asyncio
+import json
 import warnings
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -501,3 +502,41 @@ async def test_where_actions_explain_themselves_each_has_its_text(
         fake_openai.say(SAVE, "Guardei seu nome.", "Prazer!")
         heard = await listen(cycle, "Meu nome é Pedro.", explain_actions="on")
         assert [said.text for said in replied(heard.values)] == ["Guardei seu nome.", "Prazer!"]
+
+
+@pytest.mark.spec("TC-4")
+async def test_calls_are_shown_in_the_form_of_their_tools(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        id = await told(cycle, fake_openai)
+        change = ToolCall("MemoryUpdate", {"memories": [{"_id": id, "content": "Nome: Pedro Lima"}]})
+        fake_openai.say(Reply(calls=(SEARCH, change)), "Corrigi.")
+        await listen(cycle, "Na verdade me chamo Pedro Lima.")
+        messages = fake_openai.requests[-1].body["messages"]
+        made = [call["function"] for each in messages for call in each.get("tool_calls", ())]
+        assert [json.loads(each["arguments"]) for each in made] == [SEARCH.arguments, change.arguments]
+
+
+@pytest.mark.spec("TC-4")
+async def test_a_server_that_takes_no_results_of_tools_answers_by_names(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        refusal = Status(400, message="Only user and assistant roles are supported, not tool_calls")
+        fake_openai.say(Reply("Um momento.", calls=(SEARCH,)), refusal, "Finish", "Não sei ainda.")
+        heard = await listen(cycle, "Qual é o meu nome?")
+        assert [said.text for said in replied(heard.values)] == ["Um momento.", "Não sei ainda."]
+        assert not any("begun" in said.additional_kwargs for said in replied(heard.values))
+
+
+@pytest.mark.spec("TC-6")
+async def test_an_offer_of_the_last_reply_is_seen_by_the_decision(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai, decisions="names") as cycle:
+        fake_openai.say("Finish", "Posso guardar que prefere trem?")
+        await listen(cycle, "Avião me cansa.")
+        fake_openai.say("MemorySave", '["Prefere trem"]', "Finish", "Guardei.")
+        await listen(cycle, "Sim, por favor.")
+        decision = [request for request in fake_openai.requests if request.model == "talk"][2]
+        assert "Posso guardar que prefere trem?" in str(decision.body["messages"])
+        assert "Prefere trem" in await kept(cycle)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -32,10 +32,13 @@ _OWN_MARK = re.compile(r"<(?=\W*data\b)", re.IGNORECASE)
 def ask_prompt(question: Question[Any], view: View) -> list[BaseMessage]:
     """The messages of a question whose answer is data: persona, task, view; then the user's message.
 
-    Texts that are not flagged as history take no part in decisions (TC-4).
+    Texts that are not flagged as history take no part in decisions (TC-4), except a question or an offer at
+    the end of one: the user's "yes, please" answers it (TC-6).
     """
     frame = texts(view.language, "frame")
-    flagged = [each for each in view.history if each["chat_history"]]
+    flagged = [
+        each for each in view.history if each["chat_history"] or each["content"].rstrip().endswith("?")
+    ]
     shown = [each for each in view.shown if each["chat_history"]]
     memories = _briefing(frame, view, by_id=question.by_id)
     seen = [memories, _moment(frame, view, shown), _history(frame, view, flagged)]
@@ -87,16 +90,28 @@ def _dialogue(view: View) -> list[BaseMessage]:
 def _calls_made(frame: Texts, view: View, begun: str) -> list[BaseMessage]:
     """The steps of this cycle as calls, each followed by its result."""
     messages: list[BaseMessage] = []
+    tools = {card.name: card.tool for card in view.actions if card.tool is not None}
     for number, step in enumerate(_called(view)):
         id = f"call{number:05}"  # templates of Mistral want nine letters and digits
-        given = step["input"] if isinstance(step["input"], dict) else {"input": step["input"]}
-        call = {"name": step["action"], "args": given, "id": id}
-        messages.append(AIMessage("" if number else begun, tool_calls=[call]))
         found = [each for each in view.recalled if each["id"] in step.get("found", ())]
+        call = {"name": step["action"], "args": _arguments(tools[step["action"]], step, found), "id": id}
+        messages.append(AIMessage("" if number else begun, tool_calls=[call]))
         lines = last_lines((_memory_line(each, view.language) for each in found), RECALLED_TOKENS)
         told = data_block(frame, ["\n".join(lines)]) if lines else ""
         messages.append(ToolMessage("\n".join(filter(None, (step["outcome"], told))), tool_call_id=id))
     return messages
+
+
+def _arguments(tool: Mapping[str, Any], step: Step, found: Iterable[Recalled]) -> dict[str, Any]:
+    """A step's input in the form of its tool: the model follows what it sees of its calls."""
+    if isinstance(step["input"], dict):
+        return step["input"]
+    for name, schema in tool["function"]["parameters"]["properties"].items():
+        if fields := schema.get("items", {}).get("properties"):
+            whole = [{"_id": each["id"], "content": each["content"]} for each in found]
+            return {name: [{key: one[key] for key in one if key in fields} for one in whole]}
+        return {name: step["input"]}
+    return {}
 
 
 def _called(view: View) -> list[Step]:
