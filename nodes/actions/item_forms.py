@@ -60,7 +60,8 @@ def bindings_in(value: Any) -> Any:
 def id_in(value: Any) -> Any:
     """The id of a memory: bare, in the brackets of the prompt, or in an object."""
     if isinstance(value, Mapping):
-        value = next((value[name] for name in _IDS if name in value), value)
+        alone = next(iter(value.values())) if len(value) == 1 else value
+        value = next((value[name] for name in _IDS if name in value), alone)
     return value.strip(" []\"'`") if isinstance(value, str) else value
 
 

@@ -40,6 +40,12 @@ def test_a_server_away_for_a_moment_costs_nothing() -> None:
     assert "0.5 s silent, 0.5 s gone" in told and " 0 faults" in told
 
 
+@pytest.mark.spec("TC-6")
+def test_no_reply_without_a_word_loses_a_turn() -> None:
+    told = torture("forms", "--rows", "reply", "--url", "sqlite:")
+    assert "4 turns with a model off its form" in told and " 0 faults" in told
+
+
 def test_an_unknown_case_is_refused() -> None:
-    with pytest.raises(AssertionError, match="expected one of kills, crowd, outage"):
+    with pytest.raises(AssertionError, match="expected one of kills, crowd, outage, forms"):
         torture("nonsense")

@@ -1,4 +1,4 @@
-"""Run as a program: `make torture` kills, crowds and cuts off the memory, on both databases, and reports."""
+"""Run as a program: `make torture` kills, crowds and cuts off the memory, and talks to it in bad form."""
 
 import argparse
 import sys
@@ -9,9 +9,9 @@ from pathlib import Path
 from time import monotonic
 
 from support.mongo import mongodb_server, with_database
-from torture import crowd, kills, outage
+from torture import crowd, forms, kills, outage
 
-CASES = ("kills", "crowd", "outage")
+CASES = ("kills", "crowd", "outage", "forms")
 STAND_IN = "mongodb:"
 
 
@@ -47,6 +47,12 @@ def main() -> None:
             what = f"{given.seconds:g} s silent, {given.seconds:g} s gone, {cut.operations} operations"
             told = f"{cut.refused} calls refused and made again, the longest took {cut.longest:.1f} s"
             report(f"MongoDB stand-in: {what}, {told}", cut.faults, started)
+        if "forms" in given.cases:
+            started, place = monotonic(), folder / "forms"
+            place.mkdir()
+            told = forms.run(place, forms.turns(given.rows or forms.ROWS))
+            what = f"{told.turns} turns with a model off its form, {told.calls} calls of it"
+            report(what, told.faults, started)
     sys.exit(bool(faults))
 
 
@@ -62,6 +68,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=8, help="of the crowd (8)")
     parser.add_argument("--operations", type=int, default=2_000, help="of the crowd, in all (2000)")
     parser.add_argument("--seconds", type=float, default=20.0, help="without a server, twice (20)")
+    parser.add_argument("--rows", nargs="*", choices=forms.ROWS, help="questions of the forms; default: all")
     parser.add_argument("--seed", type=int, default=1, help="of all chances taken (1)")
     given = parser.parse_args()
     given.cases = given.cases or list(CASES)

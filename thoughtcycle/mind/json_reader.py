@@ -19,6 +19,8 @@ from thoughtcycle.memory.model import without_null
 
 _START, _END, _BRACKET = re.compile(r"[\[{]"), re.compile(r"[\]}]"), re.compile(r"[\[{\]}]")
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_WORDS = re.compile(r"\[([^\[\]{}\"'“”:]+)\]")
+"""A list of bare words that is the whole answer."""
 _QUOTES = str.maketrans("“”„‘’", '"""\'\'')
 _NAMES = {"true": True, "false": False, "null": None}
 _STARTS, _ENDS = 40, 8
@@ -96,16 +98,17 @@ def _loose(text: str, begin: int) -> tuple[Any, int] | None:
     part = text[begin : begin + LONGEST_LOOSE]
     ends = [found.end() for found in _END.finditer(part)]
     for end in reversed(ends[-_ENDS:]):
-        whole = begin == 0 and not text[end:].strip()
         try:
-            return _python(part[:end], words=whole), begin + end
+            return _python(part[:end]), begin + end
         except (SyntaxError, ValueError, tokenize.TokenError):
             continue
+    if words := _WORDS.fullmatch(text.strip()):
+        return [word.strip() for word in words[1].split(",") if word.strip()], len(text)
     return None
 
 
-def _python(text: str, *, words: bool) -> Any:
-    """The value of a Python expression of literals; with `words`, bare words are texts.
+def _python(text: str) -> Any:
+    """The value of a Python expression of literals.
 
     Raises ValueError for anything else, and for two strings side by side, which Python joins.
     """
@@ -117,16 +120,16 @@ def _python(text: str, *, words: bool) -> Any:
     kinds = [token.type for token in tokenize.generate_tokens(io.StringIO(text).readline)]
     if any(kind == after == tokenize.STRING for kind, after in pairwise(kinds)):
         raise ValueError("two strings side by side")
-    return _literal(tree, words)
+    return _literal(tree)
 
 
-def _literal(node: ast.expr, words: bool) -> Any:
+def _literal(node: ast.expr) -> Any:
     match node:
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            return [_literal(item, words) for item in items]
+            return [_literal(item) for item in items]
         case ast.Dict(keys=keys, values=values):
             pairs = zip(keys, values, strict=True)
-            return {_key(key): _literal(value, words) for key, value in pairs if key is not None}
+            return {_key(key): _literal(value) for key, value in pairs if key is not None}
         case ast.Constant(value=str() as said):
             return said.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case ast.Constant(value=bool() | int() | float() | None as plain):
@@ -135,10 +138,8 @@ def _literal(node: ast.expr, words: bool) -> Any:
             return -number
         case ast.Name(id=name) if name in _NAMES:
             return _NAMES[name]
-        case ast.Name(id=name) if words:
-            return name
     raise ValueError("no literal")
 
 
 def _key(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else str(_literal(node, words=False))
+    return node.id if isinstance(node, ast.Name) else str(_literal(node))
