@@ -3,14 +3,15 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from thoughtcycle.checkpoints.erasure import bound
-from thoughtcycle.graph.node import Node, make_node
+from thoughtcycle.graph.node import MemoryThread, Node, make_node
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import check_time_zone, utc_now
 from thoughtcycle.mind.base import Mind
@@ -36,17 +37,24 @@ Builder = StateGraph[State, Context, InputState, OutputState]
 ThoughtCycle = CompiledStateGraph[State, Context, InputState, OutputState]
 
 
-def builder(provide: Provider, *, actions: Registry | None = None, context: ContextSource = adapt) -> Builder:
+def builder(
+    provide: Provider,
+    *,
+    actions: Registry | None = None,
+    context: ContextSource = adapt,
+    thread: MemoryThread | None = None,
+) -> Builder:
     """The uncompiled graph, for callers who compile it with their own checkpointer and store.
 
     `provide` gives the services whenever a node runs; `actions` defaults to all that are installed;
-    `context` makes our Context of `runtime.context` where that is another graph's type.
+    `context` makes our Context of `runtime.context` where that is another graph's type; `thread` runs all
+    steps, for services of another event loop.
     """
     actions = discover() if actions is None else actions
     open_run = partial(open_turn, source=context)
 
-    def node(step: Step) -> Node[State]:
-        return make_node(partial(run_guarded, step), provide, open_run)
+    def node(step: Step, kind: Literal["step", "action"] = "step") -> Node:
+        return make_node(partial(run_guarded, step), provide, open_run, kind=kind, thread=thread)
 
     graph: Builder = StateGraph(
         State, context_schema=Context, input_schema=InputState, output_schema=OutputState
@@ -56,24 +64,27 @@ def builder(provide: Provider, *, actions: Registry | None = None, context: Cont
     graph.add_node("router", node(partial(router, actions=actions)))
     graph.add_node(REMEMBER, node(remember))
     graph.add_edge(START, "command")
-    graph.add_conditional_edges("command", _next, [RECALL, REMEMBER, END])
+    graph.add_conditional_edges("command", _ROUTE, [RECALL, REMEMBER, END])
     graph.add_edge(RECALL, "router")
     for name, action in actions.items():
-        graph.add_node(name, make_node(partial(run_guarded, action.run), provide, open_run, kind="action"))
+        graph.add_node(name, node(action.run, "action"))
         graph.add_edge(name, REMEMBER if action.ends else "router")
-    graph.add_conditional_edges("router", _next, [*actions, REMEMBER])
+    graph.add_conditional_edges("router", _ROUTE, [*actions, REMEMBER])
     graph.add_edge(REMEMBER, END)
     return graph
 
 
 async def _next(state: State) -> str:
-    """Async, as all routes are: LangGraph calls a plain function on another thread."""
     return state["next_action"]
+
+
+_ROUTE = RunnableLambda(lambda state: state["next_action"], _next, name="_next")
+"""In two forms: in an asynchronous run LangGraph calls a plain function on another thread."""
 
 
 def create_thought_cycle(
     *,
-    memory: Memory,
+    memory: Memory | MemoryThread,
     mind: Mind,
     actions: Registry | Mapping[str, Action[Any]] | None = None,
     checkpointer: BaseCheckpointSaver[str] | bool | None = None,
@@ -86,6 +97,8 @@ def create_thought_cycle(
 ) -> ThoughtCycle:
     """The compiled thought cycle over an open memory and a mind.
 
+    A memory of `in_background` lets `invoke` and `stream` work as well as `ainvoke` and `astream`: all steps
+    run on its event loop. With a memory of the caller's loop the blocking ones raise InputRefused.
     `checkpointer` is that of LangGraph's `compile`: a saver, None, or True for a subgraph that keeps its own
     state across its parent's turns. A saver of `open_checkpointer` is bound to `memory`: hidden words are
     redacted on read, erased words are removed. `single_user` is the user of runs that name none (else they
@@ -93,9 +106,11 @@ def create_thought_cycle(
     users who have set none. Raises InputRefused for an unknown zone.
     """
     check_time_zone(time_zone)
+    thread = None if isinstance(memory, Memory) else memory
+    memory = memory if isinstance(memory, Memory) else memory.memory
     services = Services(memory, mind, limits or Limits(), single_user, language, clock, time_zone).connected()
     registry = actions if isinstance(actions, Registry) or actions is None else Registry(actions.values())
-    graph = builder(provider_of(services), actions=registry, context=context)
+    graph = builder(provider_of(services), actions=registry, context=context, thread=thread)
     bound(memory, checkpointer)
     return compile_cycle(graph, checkpointer)
 

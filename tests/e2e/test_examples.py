@@ -32,6 +32,11 @@ def test_embedded() -> None:
     assert "Peter" in run("embedded.py").splitlines()[-1]
 
 
+@pytest.mark.spec("BY-3")
+def test_without_an_event_loop() -> None:
+    assert "Peter" in run("blocking.py")
+
+
 @pytest.mark.spec("BY-6")
 def test_subgraph() -> None:
     assert "Recife" in run("subgraph.py").splitlines()[-1]

@@ -299,7 +299,7 @@ async def test_an_update_changes_each_memory_once_or_refuses(
 async def test_a_step_repeated_after_a_crash_tells_the_same(tmp_path: Path) -> None:
     async with lab(tmp_path) as cycle:
         runnable: Any = cycle.graph.builder.nodes["MemorySave"].runnable
-        save, crashes = runnable.afunc, iter([True])
+        save, crashes = runnable.ainvoke, iter([True])
 
         async def crashing(*args: Any, **kwargs: Any) -> Any:
             update = await save(*args, **kwargs)
@@ -307,7 +307,7 @@ async def test_a_step_repeated_after_a_crash_tells_the_same(tmp_path: Path) -> N
                 raise RuntimeError("power cut")
             return update
 
-        runnable.afunc = crashing
+        runnable.ainvoke = crashing
         with pytest.raises(RuntimeError):
             await talk(cycle.graph, HumanMessage("Meu nome é Pedro"))
         ana = Context(user_id="ana", language="pt")

@@ -42,16 +42,16 @@ async def test_a_character_split_by_the_server_is_joined(tmp_path: Path, fake_op
 async def test_halves_in_a_whole_answer_are_joined_or_replaced(
     tmp_path: Path, fake_openai: FakeOpenAI
 ) -> None:
-    items = json.dumps([{"content": "Gosta de 😀 e \ud83d", "bindings": ["gosto"]}])
-    raw = json.dumps([{"content": "Tem um \ud83d\ude00", "bindings": ["\ude00"]}], ensure_ascii=False)
+    escaped = json.dumps([{"content": "Gosta de 😀", "bindings": ["gosto"]}])
+    raw = '[{"content": "Tem um \ud83d\ude00 e \ud83d", "bindings": ["bicho"]}]'
     async with lab(tmp_path, fake_openai) as cycle:
         fake_openai.say("MemorySave", "Finish", "\ud83d MemorySave", "Finish", model=HEAVY)
-        fake_openai.say(items, raw, model=REASON)
+        fake_openai.say(escaped, raw, model=REASON)
         fake_openai.say(*["Guardei."] * 4, model=TALK)
         await cycle.say("Gosto de 😀", language="pt")
         await cycle.say("Lembre que tenho um 😀", language="pt")
         texts = {record.text for record in await cycle.memory.list("ana")}
-        assert {"Gosta de 😀 e \ufffd", "Tem um 😀"} <= texts
+        assert {"Gosta de 😀", "Tem um 😀 e \ufffd"} <= texts
 
 
 @pytest.mark.spec("TC-13")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -23,6 +23,19 @@ class BackgroundMemory:
 
     memory: Memory
     loop: BackgroundLoop
+    _stack: AsyncExitStack
+
+    def enter(self, opening: AbstractAsyncContextManager[T]) -> T:
+        """Opens something on the memory's event loop, e.g. a checkpointer; it is closed before the memory."""
+        return self.loop.run(self._stack.enter_async_context(opening))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work` on the memory's event loop, for a blocking caller."""
+        return self.loop.run(work)
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Starts `work` on the memory's event loop."""
+        return self.loop.start(work)
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,7 @@ def in_background(opening: AbstractAsyncContextManager[Memory]) -> Iterator[Back
     Raises what `opening` raises.
     """
     with BackgroundLoop() as loop:
-        ready: Future[Memory] = Future()
+        ready: Future[tuple[Memory, AsyncExitStack]] = Future()
         leave: Future[None] = Future()
         open_task = loop.start(_hold_open(opening, ready, leave))
         futures: list[Future[Any]] = [ready, open_task]
@@ -54,7 +67,8 @@ def in_background(opening: AbstractAsyncContextManager[Memory]) -> Iterator[Back
         if open_task.done():
             open_task.result()  # it could not be opened: raises
         try:
-            yield BackgroundMemory(ready.result(), loop)
+            memory, stack = ready.result()
+            yield BackgroundMemory(memory, loop, stack)
         finally:
             leave.set_result(None)
             open_task.result()
@@ -63,7 +77,7 @@ def in_background(opening: AbstractAsyncContextManager[Memory]) -> Iterator[Back
 async def run_async(handle: MemoryHandle, work: MemoryCall[T]) -> T:
     """Runs `work` on the memory's event loop."""
     if isinstance(handle, BackgroundMemory):
-        return await asyncio.wrap_future(handle.loop.start(work(handle.memory)))
+        return await asyncio.wrap_future(handle.start(work(handle.memory)))
     if isinstance(handle, LoopMemory):
         if handle.loop is asyncio.get_running_loop():
             return await work(handle.memory)
@@ -78,7 +92,7 @@ def run_blocking(handle: MemoryHandle, work: MemoryCall[T]) -> T:
     blocked.
     """
     if isinstance(handle, BackgroundMemory):
-        return handle.loop.run(work(handle.memory))
+        return handle.run(work(handle.memory))
     if isinstance(handle, LoopMemory) and handle.loop is not _running_loop():
         return asyncio.run_coroutine_threadsafe(work(handle.memory), handle.loop).result()
     raise InputRefused("memory_asynchronous")
@@ -92,9 +106,11 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 async def _hold_open(
-    opening: AbstractAsyncContextManager[Memory], ready: "Future[Memory]", leave: "Future[None]"
+    opening: AbstractAsyncContextManager[Memory],
+    ready: "Future[tuple[Memory, AsyncExitStack]]",
+    leave: "Future[None]",
 ) -> None:
     """Opens and closes the memory in one task, as some resources demand."""
-    async with opening as memory:
-        ready.set_result(memory)
+    async with opening as memory, AsyncExitStack() as stack:
+        ready.set_result((memory, stack))
         await asyncio.wrap_future(leave)

@@ -5,7 +5,7 @@ from typing import Any
 
 from thoughtcycle.memory.model import without_null
 from thoughtcycle.mind.coercion import UnusableAnswer, fit, value_of, wants_list
-from thoughtcycle.mind.surrogates import SurrogateJoiner, join_escapes
+from thoughtcycle.mind.surrogates import SurrogateJoiner
 
 OPEN, CLOSE = "<think>", "</think>"
 
@@ -92,7 +92,7 @@ def parse(answer: str, schema: Any, left_out: list[str] | None = None) -> Any:
     lines, and short bare texts where texts are wanted. Items that do not fit are left out; the reasons,
     without a word of the answer, go to `left_out`. Raises UnusableAnswer where nothing is left.
     """
-    text = without_thoughts(answer) if schema is str else _after_thoughts(join_escapes(answer))
+    text = without_thoughts(answer) if schema is str else _after_thoughts(answer)
     if schema is str and (fenced := _FENCED.match(text)):
         text = fenced[1].strip()
     if not text:

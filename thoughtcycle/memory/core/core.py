@@ -44,6 +44,8 @@ EMBED = "embed"
 """Kind of the jobs that add the vectors which a save went without."""
 SAVE_SECONDS = 1.0
 """Longest wait of a save for its vectors."""
+_MISSED = 10_000
+"""Texts known as not embedded in time, the latest; `reembed` finds all."""
 _TRIES = 8
 
 R = TypeVar("R")
@@ -78,6 +80,8 @@ class Core:
         self.message_indexes = MessageIndexes(storage, embeddings, self.redactors, index_bytes)
         self.checkpoint_erasers: list[Callable[[str, Sequence[str], Mask], Awaitable[int]]] = []
         self.queue = JobQueue(storage.jobs, clock)
+        self._missed: dict[int, None] = {}
+        """Hashes of texts that were not embedded in time."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def embed(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
@@ -95,6 +99,8 @@ class Core:
             async with asyncio.timeout(seconds):
                 return await self.embed(texts)
         except (ModelFailed, TimeoutError) as failure:
+            missed = dict.fromkeys(map(hash, texts))
+            self._missed = dict([*(self._missed | missed).items()][-_MISSED:])
             log.info("saved without vectors: %s", failure if isinstance(failure, ModelFailed) else "too slow")
             return {}
 
@@ -134,12 +140,14 @@ class Core:
 
     async def _embed_later(self, space: str, stored: Iterable[MemoryRecord]) -> None:
         """Queues the vectors that these records lack, unless the server is known to have no embeddings."""
-        if self.embeddings is None or self.embeddings.refused:
+        if not self._missed or self.embeddings is None or self.embeddings.refused:
             return
         lacking = [
             record.revision
             for record in stored
-            if record.status in BELIEVED and len(record.vector_ids) < len(search_keys(record))
+            if record.status in BELIEVED
+            and len(record.vector_ids) < len(keys := search_keys(record))
+            and not self._missed.keys().isdisjoint(map(hash, keys))
         ]
         if lacking:
             user, since = owner_of(space), min(lacking) - 1
