@@ -53,7 +53,7 @@ class WordHashes(Frozen):
 
 
 class ProofReceipt(Frozen):
-    """What a proof of forgetting did and found."""
+    """The record of a proof of forgetting: its searches and their counts."""
 
     format: Literal["thoughtcycle proof 1"] = "thoughtcycle proof 1"
     program: str = f"thoughtcycle {version('thoughtcycle')}"

@@ -27,7 +27,7 @@ Readable = ConversationMemory | Profile
 
 
 class DocumentErasure:
-    """What erasing and deleting do with sheets. All of it may be repeated."""
+    """Erases from summaries and profiles. Each step may be repeated."""
 
     def __init__(self, core: Core, conversations: Conversations) -> None:
         self._core = core
@@ -165,7 +165,7 @@ def _masked(before: Readable, mask: Mask, cycles: Mapping[str, Cycle]) -> Readab
 
 
 def _redacted(before: Readable, mask: Mask, cycles: Mapping[str, Cycle]) -> Readable:
-    """What is left of a sheet for good."""
+    """The document without the words of `mask`, for good."""
     after = _masked(before, mask, cycles)
     if after == before:
         return before

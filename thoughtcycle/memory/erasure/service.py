@@ -66,7 +66,7 @@ class Erasure:
         self.availability = core.availability
 
     async def mask(self, user: str) -> Mask:
-        """What takes the words of deleted memories out of any text of this user."""
+        """The mask that takes the words of deleted memories out of any text of this user."""
         return await self._masks.of(owned(user))
 
     async def final_mask(self, user: str) -> Mask:
@@ -75,7 +75,7 @@ class Erasure:
         return await self.availability.read(lambda: self._masks.final(user), NOTHING, anyway=True)
 
     async def erased_since(self, user: str, at: datetime) -> Mask | None:
-        """What was erased since `at`, or is being erased, for what was read before that and is stored now.
+        """The mask of memories erased since `at`, or being erased, for texts read before and stored now.
 
         None where the user was forgotten since: nothing of theirs may be stored. Nothing during an outage
         that the memory survives.
@@ -231,9 +231,9 @@ class Erasure:
         )
 
     async def _ready(self, user: str) -> tuple[list[str], int]:
-        """What was given up and can be emptied, and how many memories cannot yet.
+        """Ids of deleted memories that can be emptied, and the number of those that cannot yet.
 
-        Those wait which a cycle under way was asked to delete, or may have read before they were deleted.
+        A memory waits if a cycle under way was asked to delete, or may have read before they were deleted.
         """
         under_way = await self._storage.transcript.open_cycles(
             user=user

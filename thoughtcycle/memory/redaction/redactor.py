@@ -88,11 +88,11 @@ class Mask:
         return frozenset().union(*(one.files for one in self.traces))
 
     def since(self, at: datetime) -> "Mask":
-        """What is looked for in something said at `at`: what was deleted later."""
+        """The mask for a message of `at`: memories deleted later."""
         return Mask(tuple(self._since(at)))
 
     def only(self, ids: Collection[str]) -> "Mask":
-        """What is looked for on behalf of these memories."""
+        """The mask of these memories only."""
         return Mask(tuple(one for one in self.traces if one.memory in ids))
 
     def finds(self, text: str) -> bool:
@@ -160,7 +160,7 @@ def _steps(cycle: Cycle) -> Iterator[Step]:
 
 @dataclass(frozen=True)
 class Ties:
-    """What a cycle, or several, have to do with memories, by their ids."""
+    """Ids of the memories that one or several cycles told, deleted or showed."""
 
     told: frozenset[str]
     deleted: frozenset[str]
@@ -170,19 +170,19 @@ class Ties:
     """When the cycle was opened; None: not known, or several."""
 
     def __or__(self, other: "Ties") -> "Ties":
-        """Those of both."""
+        """The ties of both."""
         return Ties(self.told | other.told, self.deleted | other.deleted, self.shown | other.shown)
 
 
 def ties(mask: Mask, cycle: Cycle) -> Ties:
-    """What `cycle` has to do with the memories of `mask`."""
+    """The ties of `cycle` to the memories of `mask`."""
     asked = {one.memory for one in mask.traces if cycle.id in one.requests}
     told = frozenset(one.memory for one in mask.traces if cycle.id in one.sources)
     return Ties(told, deleted_in(cycle) | asked, shown_in(cycle), cycle.opened_at)
 
 
 class Near:
-    """What of a mask concerns something said, and how."""
+    """The part of a mask that concerns one message."""
 
     def __init__(self, whole: Mask, tied: Ties) -> None:
         self._all = whole.traces
@@ -193,7 +193,7 @@ class Near:
         self._about = [one for one in whole.traces if one.memory in self._ids]
 
     def at(self, at: datetime | None) -> "Derived":
-        """What it takes out of what was made of something said then."""
+        """The redaction of texts derived from messages of `at`."""
         return Derived(self, at)
 
     def derived(self, text: str, at: datetime | None) -> str:
@@ -218,7 +218,7 @@ class Near:
         return frozenset(one.memory for one in self._all)
 
     def message(self, message: CycleMessage) -> CycleMessage:
-        """What the user said."""
+        """The user's message, redacted."""
         text = message.text
         spans = everywhere(tokens(text), self._since(message.at))
         if HIDDEN not in text:  # once done it is not done again
@@ -227,7 +227,7 @@ class Near:
         return _with_text(message, _blotted(text, spans))
 
     def answer(self, message: CycleMessage) -> CycleMessage:
-        """What was answered."""
+        """A reply, redacted."""
         spans = everywhere(tokens(message.text), self._since(message.at))
         return _with_text(message, _blotted(message.text, [*spans, *_about(message.text, self._about)]))
 
@@ -258,7 +258,7 @@ class Near:
         )
 
     def _since(self, at: datetime | None) -> list[Trace]:
-        """What is looked for in something said at `at`: a cycle answers with what it knew as it began."""
+        """The traces for a message of `at`: a cycle answers with what it knew as it began."""
         since = min(at, self._began) if at and self._began else at
         return [one for one in self._all if since is None or since <= one.until or one.memory in self._ids]
 
