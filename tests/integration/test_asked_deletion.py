@@ -308,6 +308,19 @@ async def test_the_topic_told_is_never_a_binding_of_what_was_deleted(
         )
 
 
+@pytest.mark.spec("BY-9", "TC-11")
+async def test_the_topic_told_is_never_a_tag_that_somebody_chose(tmp_path: Path) -> None:
+    async with lab(tmp_path) as talk:
+        draft = MemoryDraft(content="Tem um carro amarelo", bindings=("carro",), tags=("zoroastro", "health"))
+        await talk.memory.save("ana", [draft])
+        values = await talk.say("Apague definitivamente que tenho um carro amarelo.", language="pt")
+        assert values["steps"][-2]["outcome"].endswith("sobre: saúde.")
+        await talk.memory.erasure.finish_erasing("ana")
+        assert await talk.memory.list("ana") == []
+        (cycle,) = await talk.memory.conversation("ana", "t")
+        assert "zoroastro" not in repr(cycle)
+
+
 @pytest.mark.spec("BY-9")
 @pytest.mark.parametrize(
     ("told", "forget"), [("Moro em Natal.", "esquece isso"), ("I live in Bath.", "forget that")]
