@@ -46,7 +46,7 @@ def forgotten_topics(view: View, hidden: Sequence[MemoryRecord], language: Langu
 
 
 def topics_of(records: Iterable[MemoryRecord], language: Language) -> list[str]:
-    """What memories are about by their keys, known tags and kinds; never a word that somebody else chose."""
+    """The topics of memories by their keys, known tags and kinds; never a word that somebody else chose."""
     topics: dict[str, None] = {}
     for record in records:
         name = (record.key or "").partition(":")[0]
