@@ -2,8 +2,6 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
-from typing import get_args
 
 from thoughtcycle.memory.conversation import (
     PROFILE,
@@ -19,7 +17,7 @@ from thoughtcycle.memory.core import Core
 from thoughtcycle.memory.erasure.document_repair import rebuild
 from thoughtcycle.memory.model import ConversationMemory, Cycle, Profile
 from thoughtcycle.memory.redaction import Mask, masked, ties, without_blanks
-from thoughtcycle.memory.storage import DocumentKind, DocumentName, StoredDocument
+from thoughtcycle.memory.storage import DocumentName, StoredDocument
 from thoughtcycle.memory.text.spans import HIDDEN
 
 _PAGE = 200
@@ -110,19 +108,6 @@ class DocumentErasure:
         names: list[DocumentName] = [PROFILE, *(("conversation", chat) for chat in chats)]
         found = await self._storage.documents.find(user, names)
         return [sheet for sheet in found if sheet.document is not None]
-
-    async def sheet_texts(self, user: str) -> list[str]:
-        """Every document of the user's, to look for words in."""
-        kinds: Sequence[DocumentKind] = get_args(DocumentKind)
-        found: list[str] = []
-        for kind in kinds:
-            offset = 0
-            while page := await self._storage.documents.page(user, kind, limit=_PAGE, offset=offset):
-                found += [
-                    " ".join(filter(None, (one.document, *chain(*one.entries.values())))) for one in page
-                ]
-                offset += len(page)
-        return [*found, str(await self._storage.documents.settings(user))]
 
     async def drop_chat_sheets(self, user: str, chat: str, cycles: Collection[str]) -> None:
         """The memory of a chat goes, and what the profile rests on nowhere else."""

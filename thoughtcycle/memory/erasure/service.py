@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -37,7 +37,6 @@ from thoughtcycle.memory.model import (
 from thoughtcycle.memory.model import Receipt as Receipt
 from thoughtcycle.memory.redaction import ERASING, KEY_BYTES, NOTHING, Mask
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.text.spans import key
 
 log = logging.getLogger(__name__)
 
@@ -356,24 +355,3 @@ class Erasure:
             if not any([await place(user, chats, mask) for place in self._places]):
                 return False
         return True
-
-    async def prove_erased(self, user: str, words: Collection[str]) -> list[str]:
-        """Where any of `words` still stands among all that is kept of this user; [] when nowhere."""
-        wanted = [key(word) for word in words if key(word).strip()]
-        signs = [word.strip() for word in words if not key(word).strip() and word.strip()]
-
-        def holds(text: str) -> bool:
-            said = key(text)
-            return any(word in said for word in wanted) or any(sign in text for sign in signs)
-
-        records = await self._storage.memories.listing(owned(user), STATUSES, limit=None, offset=0)
-        vectors = await self._storage.memories.vectors(user, [record.id for record in records])
-        stored: dict[str, Iterable[str]] = {
-            "documents": (one.model_dump_json() for one in records),
-            "vectors": (one.text for one in vectors),
-            "journal": (row.model_dump_json() for row in await self._storage.memories.journal(user)),
-            "transcript": (one.model_dump_json() for one in await self._cycles(user)),
-            "sheets": await self._documents.sheet_texts(user),
-            "tombstones": (one.model_dump_json() for one in await self._storage.erasure.tombstones(user)),
-        }
-        return [name for name, found in stored.items() if any(map(holds, found))]
