@@ -198,7 +198,7 @@ PLACES = {
     "reply": Place(reply, "cycles"),
     "summary": Place(summary, "entries"),
     "profile": Place(profile, "documents", "Apague definitivamente como me sinto."),
-    "ledger": Place(ledger, "entries", "Apague definitivamente quanto custa meu aluguel."),
+    "ledger": Place(ledger, "entries", "Apague definitivamente o que sabe sobre meu aluguel."),
     "journal": Place(journal, "journal"),
     "attachment": Place(attachment, "files", "Apague definitivamente meu contrato."),
     "import": Place(imported, "memories", chat=False),
