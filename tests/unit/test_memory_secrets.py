@@ -101,6 +101,7 @@ PLAIN = [
     "the answer to question 3 is mitochondria",
     "set an alarm for 0630",
     "my password should be longer",
+    "how do I explain to my kid why passwords matter",
     "o número de telefone é 99999-1234",
     "código de reserva HMX4Q2ZP",
     "my first car was a 98 civic",

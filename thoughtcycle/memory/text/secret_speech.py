@@ -83,7 +83,7 @@ class _Speech:
             rf"(?<!\w)(?:{handle})(?:[ :=#@(\"']{{0,3}}{links}?[ :=#@(\"']{{1,3}}){{1,2}}$"
         )
         self.given = re.compile(  # before a name: "user ana and the"
-            rf"(?:(?:{handle}|wi-?fi)(?:[ ]\w{{1,12}}){{0,2}}(?:[ ]?[:=]|[ ](?:is|e|eh))?[ ]\S{{2,60}}"
+            rf"(?:(?<!\w)(?:{handle}|wi-?fi)(?:[ ]\w{{1,12}}){{0,2}}(?:[ ]?[:=]|[ ](?:is|e|eh))?[ ]\S{{2,60}}"
             r"|\S@\S{3,60})[ ,;]{1,2}(?:(?:with|and|com|e|w/)[ ])?(?:(?:the|a|o)[ ])?$"
         )
         self.turn = re.compile(rf"(?<!\w)(?:{_either('turn')})[ ]{{1,2}}$")
@@ -93,7 +93,7 @@ class _Speech:
             r"[ \w]{0,30}?[\"']?(?:[ ]?[:=,?–][ \n]{1,2}|[ ](?:-|is|was|eh?|era|foi)[ ])(?=\S)"
         )
         self.made = re.compile(  # what a secret is made of, before it: "a sentence:"
-            rf"[^.?!:\"\n]{{0,60}}?\b(?:{_either('made')})\b[^.?!:,(\"\n]{{0,24}}"
+            rf"[^.?!:\"\n•]{{0,60}}?\b(?:{_either('made')})\b[^.?!:,(\"\n]{{0,24}}"
             r"(?:[:,(][ \n]{0,2}(?=\S)|[ ](?=\d{4}))"
         )
         self.using = re.compile(
@@ -209,7 +209,7 @@ def _directly(text: str, folded: str, name: re.Match[str], kind: str) -> Span | 
     elif token := _LISTED.match(text, start):
         listed = speech.listed.search(folded, max(0, name.start() - 4), name.start())
         around = max(0, name.start() - 80), name.start()
-        last = text[token.end() : token.end() + 1] in ("", "\n")
+        last = text[token.end() : token.end() + 1] in ("", "\n") and name[0][-1] != "s"
         placed = (listed or last) and speech.places.search(folded, around[0], name.end())
         if not placed and not speech.given.search(folded, *around):
             return None
@@ -329,7 +329,8 @@ def _near(text: str, folded: str, names: Sequence[re.Match[str]], taken: Sequenc
         if behind >= 0 and first - ends[behind] < away:
             away, kind = first - ends[behind], names[behind].lastgroup or ""
         nearer = ahead < len(names) and starts[ahead] - last < min(away - 1, BEFORE)
-        if nearer and (number is None or speech.own.search(folded, end, names[ahead].start())):
+        own = nearer and speech.own.search(folded, end, names[ahead].start())
+        if nearer and (number is None or own or speech.using.search(folded, max(0, start - 30), start)):
             kind, away = names[ahead].lastgroup or "", starts[ahead] - last
         at = bisect_left(places, first - NEAR)
         placed = at < len(places) and places[at] < first + NEAR
