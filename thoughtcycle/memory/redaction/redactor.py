@@ -48,7 +48,7 @@ class Mask:
     def text(self, text: str, at: datetime | None = None) -> str:
         """`text` without words, contents and values; said at `at` (None: before every deletion)."""
         found = self._since(at)
-        return _blotted(text, everywhere(tokens(text), found)) if found and text else text
+        return _blotted(text, everywhere(text, found)) if found and text else text
 
     def takes(self, message: str | None) -> bool:
         """Whether the message with this id goes as a whole, whatever it says."""
@@ -198,7 +198,7 @@ class Near:
 
     def derived(self, text: str, at: datetime | None) -> str:
         """A text, such as a summary, that was made of what was said at `at`."""
-        spans = [*everywhere(tokens(text), self._since(at)), *_about(text, self._about)]
+        spans = [*everywhere(text, self._since(at)), *_about(text, self._about)]
         if HIDDEN not in text:  # once done it is not done again
             spans += [span for one in self._told for span in source_spans(text, one)]
             spans += [span for one in self._deleted for span in _request(text, one)]
@@ -206,7 +206,7 @@ class Near:
 
     def keeps(self, text: str, at: datetime | None) -> bool:
         """Whether a value that was taken from something said at `at` may stay."""
-        if everywhere(tokens(text), self._since(at)) or _about(text, self._about):
+        if everywhere(text, self._since(at)) or _about(text, self._about):
             return False
         wanted = key(text)
         told = (words for one in (*self._told, *self._deleted) for words in one.told)
@@ -220,7 +220,7 @@ class Near:
     def message(self, message: CycleMessage) -> CycleMessage:
         """The user's message, redacted."""
         text = message.text
-        spans = everywhere(tokens(text), self._since(message.at))
+        spans = everywhere(text, self._since(message.at))
         if HIDDEN not in text:  # once done it is not done again
             spans += [span for one in self._told for span in source_spans(text, one)]
             spans += [span for one in self._deleted for span in _request(text, one)]
@@ -228,7 +228,7 @@ class Near:
 
     def answer(self, message: CycleMessage) -> CycleMessage:
         """A reply, redacted."""
-        spans = everywhere(tokens(message.text), self._since(message.at))
+        spans = everywhere(message.text, self._since(message.at))
         return _with_text(message, _blotted(message.text, [*spans, *_about(message.text, self._about)]))
 
     def variant(self, variant: Variant) -> Variant:
@@ -247,7 +247,7 @@ class Near:
 
     def _plain(self, value: Any, at: datetime | None) -> Any:
         if isinstance(value, str):
-            spans = everywhere(tokens(value), self._since(at))
+            spans = everywhere(value, self._since(at))
             return _blotted(value, [*spans, *_about(value, self._about)])
         if isinstance(value, list):
             return [self._plain(item, at) for item in value]
@@ -295,15 +295,16 @@ def _blotted(text: str, spans: Iterable[Span]) -> str:
 
 def _about(text: str, traces: Collection[Trace]) -> list[Span]:
     """The sentences of `text` that speak of one of `traces`."""
+    if not traces:
+        return []
     return [span for span in sentences(text) if any(_speaks_of(text[slice(*span)], one) for one in traces)]
 
 
 def _speaks_of(sentence: str, one: Trace) -> bool:
     """A value is in it, or it has all content words of the memory."""
-    said = tokens(sentence)
-    if everywhere(said, (one,)):
+    if everywhere(sentence, (one,)):
         return True
-    own = stems(said.words)
+    own = stems(tokens(sentence).words)
     return bool(one.core) and all(word & own for word in one.core)
 
 
