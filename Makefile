@@ -35,7 +35,9 @@ bench: $(VENV)/.bench
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m torture $(ARGS)
 	TORTURE_SAMPLE=0 $(BIN)/pytest -q tests/integration/test_formation_crash.py \
-		tests/integration/test_formation_abandoned.py tests/integration/test_formation_two_workers.py
+		tests/integration/test_formation_abandoned.py tests/integration/test_formation_two_workers.py \
+		tests/integration/test_nothing_comes_back.py tests/integration/test_embedded_erasing.py \
+		tests/integration/test_erased_bytes.py tests/integration/test_proof.py tests/e2e/test_dev_server_erasing.py
 
 eval: $(VENV)/.dev
 	$(BIN)/python -m thoughtcycle.evals.rules $(ARGS)

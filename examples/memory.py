@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from thoughtcycle.memory import Memory, MemoryDraft, Source
 from thoughtcycle.mind.lexical import LexicalEmbeddings
+from thoughtcycle.proof.evidence import Scene
 
 ANA = "ana"
 SAID = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -61,7 +62,8 @@ async def main(url: str) -> None:
 
         receipt = await memory.erase(ANA, [herb.id])
         sys.stdout.write(f"erased: {receipt}\n")
-        sys.stdout.write(f"left of it: {await memory.prove_erased(ANA, ['coriander'])}\n")
+        found = await Scene.of(url, ANA).search((), ["coriander"])  # by a program of its own
+        sys.stdout.write(f"left of it: {[one.place for one in found.there]}\n")
 
         lines = [line async for line in memory.export(ANA)]
         sys.stdout.write(f"export: {len(lines)} lines; flaws: {await memory.doctor(ANA)}\n")

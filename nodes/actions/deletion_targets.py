@@ -46,14 +46,13 @@ def forgotten_topics(view: View, hidden: Sequence[MemoryRecord], language: Langu
 
 
 def topics_of(records: Iterable[MemoryRecord], language: Language) -> list[str]:
-    """What memories are about by their keys, kinds and tags; never a word of their content."""
+    """The topics of memories by their keys, known tags and kinds; never a word that somebody else chose."""
     topics: dict[str, None] = {}
     for record in records:
         name = (record.key or "").partition(":")[0]
-        if topic_bindings(name):
-            topics[topic_context(name, language)] = None
-        elif record.tags:
-            topics |= dict.fromkeys(record.tags)
+        known = [topic for topic in (name, *record.tags) if topic_bindings(topic)]
+        if known:
+            topics |= {topic_context(topic, language): None for topic in known}
         elif record.kind is not None:
             topics[texts(language, "actions/memory_delete")[f"kind.{record.kind}"]] = None
     return [*topics]

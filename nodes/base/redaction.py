@@ -4,11 +4,13 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from typing import Any, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
+from langgraph.types import Send
 
 from thoughtcycle.memory.redaction import Mask
 from thoughtcycle.memory.text.spans import HIDDEN
@@ -26,6 +28,8 @@ MARK = "thoughtcycle"
 """Key under which the state of another package's agent names the user and the time of its turn."""
 _ENCODED = ("base64", "data")
 """Names under which a part of a message holds a file, as base64."""
+_NAMES = ("title", "filename", "name")
+"""Names under which such a part holds the file's name, not always as the memory has it."""
 _SHORTEST = 60
 """Characters below which a value may be a word rather than a file."""
 _TEXTS = ("window", "steps", "recalled", "briefing", "attached", "calls")
@@ -109,6 +113,10 @@ def redacted(value: Any, mask: Mask, name: str = "") -> Any:
         return _redact_mapping(value, mask)
     if type(value) in (list, tuple):
         return type(value)(redacted(item, mask, name) for item in value)
+    if isinstance(value, Send):  # what a step passes on to the next one, such as a tool's call
+        sent = copy(value)
+        sent.arg = redacted(value.arg, mask)
+        return sent
     return value
 
 
@@ -127,10 +135,21 @@ def _redact_mapping(value: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
     if "revision" in value and "id" in value:  # a recalled memory goes by its id, whatever it says
         hidden = value["id"] in mask.memories
         return {**value, "content": HIDDEN, "key": None} if hidden else dict(value)
+    if value.get("type") == "tool_call" and "args" in value:
+        return {**value, "args": _redact_strings(value["args"], mask.reply)}
     values = dict(value)
     if value.get("role") == "assistant" and isinstance(values.get("content"), str):
         values["content"] = mask.reply(values["content"])
+    if mask.files and any(_is_hidden_file(item, name, mask) for name, item in value.items()):
+        values |= dict.fromkeys(value.keys() & _NAMES, HIDDEN)
     return {name: redacted(item, mask, name) for name, item in values.items()}
+
+
+def _is_hidden_file(value: Any, name: str, mask: Mask) -> bool:
+    if not isinstance(value, str):
+        return False
+    data = value.encode(errors="ignore") if name == "text" else _file_bytes(value, name)
+    return data is not None and hashlib.sha256(data).hexdigest() in mask.files
 
 
 def _redact_messages(messages: Sequence[Any], mask: Mask, now: Mask) -> list[Any]:

@@ -13,6 +13,7 @@ from langgraph.checkpoint.conformance.test_utils import (
     generate_config,
     generate_metadata,
 )
+from langgraph.types import Send
 
 from support.databases import database_url as database_url  # the fixture
 from support.memories import START, record
@@ -25,6 +26,7 @@ from thoughtcycle.memory.redaction.redactor import NOTHING, Mask
 from thoughtcycle.memory.text.spans import HIDDEN
 from thoughtcycle.nodes.base.redaction import redacted_state
 
+TASKS = "__pregel_tasks"
 GONE = record(content="Nome: Pedro", source=Source(words="Meu nome é Pedro"))
 MASK = Mask((trace(GONE, until=START),))
 
@@ -102,6 +104,27 @@ async def test_erasing_rewrites_checkpoints_and_writes(saver: Saver, database_ur
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         connection.close()
         assert b"Pedro" not in path.read_bytes()
+
+
+@pytest.mark.spec("BY-9")
+async def test_what_a_step_sends_to_the_next_one_is_redacted(saver: Saver) -> None:
+    call = {
+        "name": "search",
+        "args": {"kind": "Pedro", "query": "Nome: Pedro"},
+        "id": "1",
+        "type": "tool_call",
+    }
+    sent = Send("tools", [call], timeout=60)
+    config = await saver.aput(
+        generate_config("t"), generate_checkpoint(channel_values={TASKS: [sent]}), generate_metadata(), {}
+    )
+    await saver.aput_writes(config, [(TASKS, Send("tools", {"tool_call": call, "state": {}}))], "t")
+    assert await saver.aredact("t", MASK) == 2
+    found = await saver.aget_tuple(config)
+    assert found is not None and found.pending_writes is not None
+    hidden = {**call, "args": {"kind": HIDDEN, "query": HIDDEN}}
+    assert found.checkpoint["channel_values"][TASKS] == [Send("tools", [hidden], timeout=60)]
+    assert found.pending_writes[0][2] == Send("tools", {"tool_call": hidden, "state": {}})
 
 
 @pytest.mark.spec("BY-9")

@@ -10,7 +10,7 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from support.databases import new_database
+from support.databases import KINDS, new_database
 from support.dev_server import running_dev_server
 from support.dev_talk import ASSISTANT, human
 
@@ -47,7 +47,7 @@ async def runs(client: LangGraphClient, *threads: str) -> list[str]:
 
 
 @pytest.mark.spec("BY-9")
-@pytest.mark.parametrize("backend", ["sqlite", "mongodb"])
+@pytest.mark.parametrize("backend", KINDS)
 async def test_the_servers_copies_lose_the_words(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

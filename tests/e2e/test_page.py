@@ -1,5 +1,6 @@
 """The page in real Chromium, on a real server: everything that a person does there."""
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -305,8 +306,12 @@ def test_a_memory_is_found_corrected_brought_back_and_erased(ana: Tab, home: Sit
     dialog.get_by_role("button", name="Undo").click()
     expect(rows).to_contain_text("cello")
     dialog.get_by_text("Erase for good…").click()
+    dialog.get_by_label("Prove it").check()
     dialog.get_by_role("button", name="Erase for good").click()
-    expect(dialog).to_contain_text("Erased for good")
+    expect(dialog).to_contain_text("Erased for good", timeout=60_000)
+    with page.expect_download() as receipt:
+        dialog.get_by_role("link", name="Download the receipt").click()
+    assert json.loads(receipt.value.path().read_text())["result"] == "gone"
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     page.reload()

@@ -52,6 +52,8 @@ async def many(talk: Lab, count: int = 22) -> None:
             "yes please",
             "bring it all back",
         ),
+        ("sqlite", "quero apagar tudo", "não", "nada foi apagado", "sim", "Desfaz isso"),
+        ("sqlite", "please wipe my data", "no", "nothing was deleted", "yes", "Undo that"),
         ("sqlite", "esquece tudo", "não apaga nada", "nada foi apagado", "pode apagar", "traz tudo de volta"),
     ],
     indirect=["url"],
@@ -243,6 +245,21 @@ SCOPES = [
     (("I live in Bath.",), "forget what I just said", set()),
     (("Moro em Natal.",), "esquece o que eu acabei de falar", set()),
     (("Moro em Natal.",), "apaga o que acabei de dizer", set()),
+    (
+        ("Guarde: a placa do meu carro é ABC1D23.", "Anota que meu passaporte é FX123456"),
+        "esqueça a placa do carro",
+        {"Passaporte: FX123456"},
+    ),
+    (
+        ("Moro na Rua das Flores 12.", "Guarde que o alarme da casa é azul"),
+        "esquece o alarme da casa",
+        {"Mora na Rua das Flores 12"},
+    ),
+    (
+        ("I live in Bath.", "Remember that the house alarm is blue"),
+        "forget the house alarm",
+        {"Lives in Bath"},
+    ),
 ]
 
 
@@ -306,6 +323,19 @@ async def test_the_topic_told_is_never_a_binding_of_what_was_deleted(
         assert (
             "7788" not in json.dumps(values["steps"][-2:]) and "sobre você" in values["steps"][1]["outcome"]
         )
+
+
+@pytest.mark.spec("BY-9", "TC-11")
+async def test_the_topic_told_is_never_a_tag_that_somebody_chose(tmp_path: Path) -> None:
+    async with lab(tmp_path) as talk:
+        draft = MemoryDraft(content="Tem um carro amarelo", bindings=("carro",), tags=("zoroastro", "health"))
+        await talk.memory.save("ana", [draft])
+        values = await talk.say("Apague definitivamente que tenho um carro amarelo.", language="pt")
+        assert values["steps"][-2]["outcome"].endswith("sobre: saúde.")
+        await talk.memory.erasure.finish_erasing("ana")
+        assert await talk.memory.list("ana") == []
+        (cycle,) = await talk.memory.conversation("ana", "t")
+        assert "zoroastro" not in repr(cycle)
 
 
 @pytest.mark.spec("BY-9")

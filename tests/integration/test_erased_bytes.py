@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.databases import MONGODB_IN_TORTURE
 from support.survivors import survivors
 from thoughtcycle.checkpoints.erasure import bound
 from thoughtcycle.checkpoints.factory import open_checkpointer
@@ -49,6 +50,7 @@ HIDDEN_WORDS = {
 """Word: the key and the content of a memory that has it."""
 
 
+@MONGODB_IN_TORTURE
 @pytest.mark.spec("BY-9", "BY-14")
 async def test_no_underscore_and_no_hyphen_hides_a_word(
     talk: Talk, database_url: str, tmp_path: Path

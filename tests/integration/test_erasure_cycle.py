@@ -9,6 +9,7 @@ import pytest
 from support.dialogue import HEAVY, REASON, TALK
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
+from support.left import left_of
 from thoughtcycle.checkpoints.erasure import bound
 from thoughtcycle.memory.text.spans import HIDDEN
 
@@ -81,7 +82,7 @@ async def test_what_is_erased_for_good_is_nowhere_after_the_turn(
         assert (receipt.memories, receipt.left) == (1, ())
         assert receipt.elsewhere > 0
         assert await talk.memory.erasure.finish_erasing("ana") is None
-        assert await talk.memory.prove_erased("ana", ["Pedro"]) == []
+        assert await left_of(talk.memory, "ana", ["Pedro"]) == []
         for thread in ("t", "another"):
             assert "Pedro" not in await history_of(talk, thread)
         assert "Pedro" not in await talk.answer(asked)

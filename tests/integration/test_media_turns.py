@@ -182,3 +182,14 @@ async def test_an_erased_file_leaves_the_threads_checkpoints(tmp_path: Path) -> 
         for gone in (encoded(pdf(LEASE)), "Anselmo", "contrato.pdf", "Meu contrato"):
             assert gone not in after, gone
         assert HIDDEN in after and state["messages"]
+
+
+@pytest.mark.spec("BY-9")
+async def test_the_title_of_an_erased_file_leaves_the_threads_checkpoints(tmp_path: Path) -> None:
+    part = {"type": "text-plain", "text": LEASE, "mime_type": "text/plain", "title": "Aluguel Anselmo"}
+    async with lab(tmp_path) as cycle:
+        await cycle.say([{"type": "text", "text": "Guarde isto."}, part], language="pt")
+        (record,) = await cycle.memory.list("ana")
+        await cycle.memory.erase("ana", [record.id])
+        here = {"configurable": {"thread_id": "t"}}
+        assert "Anselmo" not in repr([one async for one in cycle.checkpointer.alist(here)])

@@ -12,6 +12,7 @@ from langchain_core.messages import HumanMessage
 
 import thoughtcycle.nodes.formation.judge.model_judge as judge_module
 import thoughtcycle.nodes.formation.reconcile as reconcile_module
+from support.databases import MONGODB_IN_TORTURE
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
 from support.scripted_model import ScriptedModel
@@ -53,6 +54,7 @@ TOLD_TWICE = [
 ]
 
 
+@MONGODB_IN_TORTURE
 @pytest.mark.spec("BY-9", "BY-14")
 @pytest.mark.parametrize(("told", "forget", "erase"), TOLD_TWICE)
 async def test_a_hidden_twin_goes_with_what_is_erased(
@@ -186,6 +188,7 @@ async def assert_nothing_learned(talk: Lab, words: tuple[str, ...]) -> None:
     assert await talk.memory.conversations.pending_cycles("ana", limit=1) == []
 
 
+@MONGODB_IN_TORTURE
 @pytest.mark.spec("BY-9", "BY-10")
 @pytest.mark.parametrize(("language", "said", "request_", "words", "thread"), SAID_BEFORE)
 async def test_what_waited_when_everything_was_forgotten_is_never_understood(

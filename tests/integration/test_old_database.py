@@ -11,6 +11,7 @@ from bson import json_util
 from pymongo import MongoClient
 
 from support.databases import new_database
+from support.left import left_of
 from support.old_database import (
     DATA,
     ENGLISH,
@@ -108,7 +109,7 @@ async def test_a_memory_of_before_is_read_in_part_too(tmp_path: Path, annex: boo
     async with opened(edited(tmp_path / "m.sqlite", *changes)) as memory:
         assert await memory.doctor(PORTUGUESE) == []
         assert await brought_back(memory) == known
-        assert "sheets" in await memory.prove_erased(PORTUGUESE, ["ração"])
+        assert "sheets" in await left_of(memory, PORTUGUESE, ["ração"])
         part = await memory.conversation_memory(PORTUGUESE, "casa", partial=True)
         cycles = [one["cycle_ids"] for one in known["periods"]]
         assert [list(one.cycle_ids) for one in part.periods] == [ids[:1] for ids in cycles]

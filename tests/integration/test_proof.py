@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.databases import MONGODB_IN_TORTURE
 from support.survivors import survivors
 from thoughtcycle.checkpoints.erasure import bound
 from thoughtcycle.checkpoints.factory import open_checkpointer
@@ -141,6 +142,7 @@ async def test_a_hidden_memory_is_proved_although_its_words_were_said_anew(bench
     assert proof.result == "gone" and proof.after.kept, shown(proof)
 
 
+@MONGODB_IN_TORTURE
 @pytest.mark.spec("BY-4", "BY-14")
 async def test_a_forgotten_user_is_proved(bench: Bench, tmp_path: Path) -> None:
     await bench.say("Meu nome é Zoroastro e moro em Quixadá.")

@@ -1,4 +1,4 @@
-"""The short form of `make torture`: kill -9 in the middle, many processes at once, a server that goes away."""
+"""The short form of `make torture`: kill -9 in the middle, many processes, a server that goes away, erasures."""
 
 import os
 import subprocess
@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from thoughtcycle.checkpoints.sqlite import SqliteSaver
+from torture import erasures
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,6 +49,35 @@ def test_no_reply_without_a_word_loses_a_turn() -> None:
     assert "4 turns with a model off its form" in told and " 0 faults" in told
 
 
+ROW = [
+    ("chat", "title"),
+    ("page", "profile"),
+    ("grace", "attachment"),
+    ("middleware", "checkpoint"),
+    ("store delete", "former value"),
+]
+"""Each kind of door once, each with a place of its own; `make torture` tries all with all."""
+
+
+@pytest.mark.spec("BY-9", "BY-14")
+@pytest.mark.parametrize(("door", "place"), ROW)
+async def test_a_word_that_went_through_a_door_is_nowhere(tmp_path: Path, door: str, place: str) -> None:
+    assert (door, place) in erasures.scenarios()
+    assert await erasures.play(f"sqlite:///{tmp_path}/m.db", tmp_path, door, place) == []
+
+
+@pytest.mark.spec("BY-9", "BY-14")
+async def test_a_word_that_an_erasure_leaves_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def redact_nothing(*_: object) -> int:
+        return 0
+
+    monkeypatch.setattr(SqliteSaver, "aredact", redact_nothing)
+    left = await erasures.play(f"sqlite:///{tmp_path}/m.db", tmp_path, "grace", "reply")
+    assert left and all("checkpoint" in line or "write" in line or "m.db" in line for line in left)
+
+
 def test_an_unknown_case_is_refused() -> None:
-    with pytest.raises(AssertionError, match="expected one of kills, crowd, outage, forms"):
+    with pytest.raises(AssertionError, match="expected one of kills, crowd, erasure, outage, forms"):
         torture("nonsense")

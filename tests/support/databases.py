@@ -1,11 +1,16 @@
 """A new database for a test, of each kind that the product knows."""
 
+import os
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from support.mongo import with_database
+
+KINDS = ("sqlite", "mongodb") if os.environ.get("TORTURE_SAMPLE") == "0" else ("sqlite",)
+"""Both kinds under `make torture` only: what takes long, and is seen on MongoDB by other tests of the gate, too."""
+MONGODB_IN_TORTURE = pytest.mark.parametrize("database_url", KINDS, indirect=True)
 
 
 @pytest.fixture(params=["sqlite", "mongodb"])

@@ -1,4 +1,4 @@
-"""Run as a program: `make torture` kills, crowds and cuts off the memory, and talks to it in bad form."""
+"""Run as a program: `make torture` kills, crowds, erases, cuts off and answers badly, on both databases."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ from time import monotonic
 from support.mongo import mongodb_server, with_database
 from torture import crowd, forms, kills, outage
 
-CASES = ("kills", "crowd", "outage", "forms")
+CASES = ("kills", "crowd", "erasure", "outage", "forms")
 STAND_IN = "mongodb:"
 
 
@@ -41,6 +41,13 @@ def main() -> None:
                 what = f"{given.processes} processes, {len(crowd.USERS)} users, {busy.operations} operations"
                 of_them = f"{busy.erasures} erasures, {busy.imports} imports, {busy.overtaken} overtaken"
                 report(f"{kind}: {what}, of them {of_them}", busy.faults, started)
+            if "erasure" in given.cases:
+                from torture import erasures  # every door of the product, which take seconds to import
+
+                started = monotonic()
+                erased = erasures.run(new_url, folder)
+                what = f"erasure: {erased.scenarios} scenarios, {erased.survivors} survivors"
+                report(f"{kind}: {what}", erased.faults, started)
         if "outage" in given.cases and given.url in (None, STAND_IN):
             started = monotonic()
             cut = outage.run(folder, given.seconds, given.seed)

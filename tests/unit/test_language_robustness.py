@@ -9,7 +9,7 @@ import pytest
 from thoughtcycle.language.intents.understanding import understand
 from thoughtcycle.language.parse import message_contexts
 from thoughtcycle.language.parse.clauses import parse
-from thoughtcycle.language.parse.folding import LIMIT, fold
+from thoughtcycle.language.parse.folding import LIMIT, fold, fold_word
 
 NOW = datetime(2026, 11, 21, 10, 0)
 SECONDS = 9.0
@@ -20,7 +20,7 @@ SEEDS = [
     "ele disse que ", "kk ", "boa noite ", "my favorite ", "estou muito muito ", "a_b ", "daqui a 3 ", "R$ 1.", "e ", "não gosto mais ",
     "? ", "lembra que ", "(", ": ", "o que ", "você é ", "segunda ", "3/", "\x00", "ﷺ", "I'm I'm ", "who is my ", "tell me ", "and ",
     "my wife and she ", "minha mãe, a Célia, ", "x, i mean ", "quer dizer, ", "a.b@", "www.", "(11) 9", "ok ", "que legal ",
-    "sorry ", "but not ", "i am fine ", "sou a Ana, 28, ", "forget that ", "eu agora ", "is and has ",
+    "a\u00ad", "sorry ", "but not ", "i am fine ", "sou a Ana, 28, ", "forget that ", "eu agora ", "is and has ",
 ]  # fmt: skip
 
 
@@ -66,6 +66,13 @@ def test_only_the_beginning_is_read() -> None:
 )
 def test_folding(text: str, folded: str) -> None:
     assert fold(text, "pt").text == folded
+
+
+def test_what_is_not_seen_parts_no_word() -> None:
+    told = fold("Adoro o Zo\u00adro\u200bastro\u00ad.", "pt")
+    assert told.text.rstrip(" .") == "adoro o zoroastro"
+    assert told.original(8, 17) == "Zo\u00adro\u200bastro"
+    assert fold_word("Zo\u00adroástro") == "zoroastro"
 
 
 @pytest.mark.parametrize("text", ["Não É vc?", "muuuito BOM", "cafe\u0301 é bom 😀 sim", "I'm  Zoé’s"])

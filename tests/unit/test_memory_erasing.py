@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.engines import memory as memory  # the fixture
+from support.left import left_of
 from support.memories import Clock, WordEmbedder, hidden, said, step
 from thoughtcycle.errors import InputRefused, NotAllowed, StorageFailed, StorageLocked
 from thoughtcycle.memory.erasure.service import LOOKS, Receipt
@@ -109,8 +110,8 @@ async def test_what_is_erased_is_nowhere(memory: Memory) -> None:
     receipt = await memory.erase("ana", [record.id])
     assert (receipt.memories, receipt.cycles, receipt.sources, receipt.left) == (1, 3, 1, ())
     assert receipt.versions >= 1 and receipt.journal >= 3
-    assert await memory.prove_erased("ana", ["Pedro", "Paulo", "Pedrão"]) == []
-    assert await memory.prove_erased("bia", ["Pedro"]) != []
+    assert await left_of(memory, "ana", ["Pedro", "Paulo", "Pedrão"]) == []
+    assert await left_of(memory, "bia", ["Pedro"]) != []
     assert await said_so_far(memory) == MASKED
     assert await found(memory, "Pedro Paulo") == []
     (stub,) = [one for one in [await memory.get("ana", record.id)] if one is not None]
@@ -151,7 +152,7 @@ async def test_after_the_grace_period_the_deleted_is_erased(memory: Memory) -> N
     assert len(await hidden(memory, "ana")) == 1
     (receipt,) = await memory.erase_due(now=hidden_at + timedelta(hours=24))
     assert (receipt.user, receipt.memories) == ("ana", 1)
-    assert await memory.prove_erased("ana", ["Pedro"]) == []
+    assert await left_of(memory, "ana", ["Pedro"]) == []
     await memory.hide("bia", [other.id])
     assert await memory.erase_due(timedelta(0), user="ana") == []
     assert [one.user for one in await memory.erase_due(timedelta(0))] == ["bia"]
@@ -219,7 +220,7 @@ async def test_an_export_made_before_brings_nothing_back(memory: Memory, tmp_pat
     assert "Pedro" in path.read_text()
     await memory.erase("ana", [record.id])
     assert await memory.import_file("ana", path) == Imported()
-    assert await memory.prove_erased("ana", ["Pedro"]) == []
+    assert await left_of(memory, "ana", ["Pedro"]) == []
 
 
 @pytest.mark.spec("BY-9")
@@ -238,7 +239,7 @@ async def test_a_merged_memory_is_erased_with_what_it_became(memory: Memory) -> 
     await memory.merge("ana", record.id, other.record.id)
     receipt = await memory.erase("ana", [other.record.id])
     assert (receipt.memories, receipt.versions, receipt.left) == (1, 1, ())
-    assert await memory.prove_erased("ana", ["Pedro", "Pedrinho"]) == []
+    assert await left_of(memory, "ana", ["Pedro", "Pedrinho"]) == []
     assert [one.text for one in await memory.list("ana")] == ["Mora em Natal"]
 
 
@@ -259,7 +260,7 @@ async def test_another_memory_keeps_its_content_and_loses_foreign_search_keys(me
         ("esporte",),
         f"{HIDDEN} joga",
     )
-    assert await memory.prove_erased("ana", ["Pedro"]) == []
+    assert await left_of(memory, "ana", ["Pedro"]) == []
     assert [hit.record.id for hit in await memory.search("ana", "esporte")] == [after.id]
     await memory.undo("ana", after.id)
 
@@ -354,7 +355,7 @@ async def test_a_turn_under_way_does_not_write_back_what_is_erased(memory: Memor
     assert "Zarquon" not in repr(await memory.conversation("ana", "b"))
     (receipt,) = await memory.erase_due()
     assert (receipt.memories, receipt.waiting, receipt.left) == (1, 0, ())
-    assert await memory.prove_erased("ana", ["Zarquon"]) == []
+    assert await left_of(memory, "ana", ["Zarquon"]) == []
 
 
 @pytest.mark.spec("BY-9")

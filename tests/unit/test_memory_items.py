@@ -8,6 +8,7 @@ import pytest
 
 from support.doctor import problems
 from support.engines import memory
+from support.left import left_of
 from support.memories import START, Clock
 from thoughtcycle.errors import InputRefused, NotAllowed
 from thoughtcycle.memory.items.service import PASSING, has_expired
@@ -75,7 +76,7 @@ async def test_what_is_deleted_blots_nothing_out(memory: Memory) -> None:
     assert (await memory.conversation("ana", "chat"))[0].message.text == cycle.message.text
     receipts = await memory.erase_due(timedelta(0))
     assert [(owner_of(one.user), one.memories, one.left) for one in receipts] == [("ana", 1, ())]
-    assert await memory.prove_erased(ANAS, ["quimera"]) == []
+    assert await left_of(memory, ANAS, ["quimera"]) == []
     (kept,) = await memory.list(ANAS)
     assert kept.bindings == ("Petrópolis é fria",)
     assert await problems(memory.core.storage, ANAS) == []
@@ -111,7 +112,7 @@ async def test_what_ran_out_is_swept(memory: Memory) -> None:
     assert await memory.items.sweep_items("ana") == 1 and await memory.items.sweep_items("bia") == 0
     assert {record.key for record in await memory.list(ANAS)} == {"long", "ever"}
     assert len(await memory.erase_due(timedelta(days=1))) == 1
-    assert await memory.prove_erased(ANAS, ["um"]) == []
+    assert await left_of(memory, ANAS, ["um"]) == []
 
 
 @pytest.mark.spec("BY-4")

@@ -9,6 +9,7 @@ import pytest
 
 from support.attached import docx, pdf, png, refused
 from support.engines import memory as memory  # the fixture
+from support.left import left_of
 from support.memories import Clock, WordEmbedder, said, step
 from thoughtcycle.errors import InputRefused, ModelTransient, NotAllowed, StorageFailed
 from thoughtcycle.integrations.tool_service import ToolRequest, ToolService
@@ -104,7 +105,7 @@ async def test_an_erased_file_leaves_neither_bytes_nor_words(memory: Memory) -> 
     twin = await memory.attach("bia", "contrato.txt", LEASE)
     receipt = await memory.erase("ana", [kept.id])
     assert (receipt.memories, receipt.files, receipt.left) == (1, 1, ())
-    assert await memory.prove_erased("ana", ["Anselmo", "contrato.txt"]) == []
+    assert await left_of(memory, "ana", ["Anselmo", "contrato.txt"]) == []
     (told,) = await memory.conversation("ana", "chat")
     assert (told.message.text, told.replies[0].text) == (
         f"Guarde isto.\n[Arquivo: {HIDDEN}]",

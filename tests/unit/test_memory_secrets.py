@@ -25,6 +25,18 @@ SECRETS = [
     ("login pedro senha tigre99", "tigre99"),
     ("my password is correct horse battery staple", "correct horse battery staple"),
     ("my pw is hunter2", "hunter2"),
+    ("tigre99 é a senha do cofre", "tigre99"),
+    ("lol my password is literally just banana", "banana"),
+    ("the passowrd is a whole sentence: my cat hates mondays", "my cat hates mondays"),
+    ("a senha do pc é o nome do meu cachorro, Bolinha", "Bolinha"),
+    ("dana@example.com:popcorn4days", "popcorn4days"),
+    ("o pin é quatro oito dois um", "quatro oito dois um"),
+    ("unlock pattern: top left, middle, bottom right", "top left, middle, bottom right"),
+    ("WIFI:S:HomeNet;T:WPA;P:jupiter88;;", "jupiter88"),
+    ("define('DB_PASSWORD', 'uZ#19bdkQ)e');", "uZ#19bdkQ)e"),
+    ("seed: orphan cradle tobacco muffin glide essay", "orphan cradle tobacco muffin glide essay"),
+    ("locked out of my account: first pet = Biscuit", "Biscuit"),
+    ("cartão 6445 - 7962 - 3588 - 0054", "6445 - 7962 - 3588 - 0054"),
     ('{"password": "hunter2"}', "hunter2"),
     ("DB_PASSWORD=tudo-bem", "tudo-bem"),
     ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG", "wJalrXUtnFEMI/K7MDENG"),
@@ -86,6 +98,15 @@ PLAIN = [
     "ontem falei da senha, e hoje chove",
     "a senha da fila é 132",
     "minha senha é longa pra digitar na tv",
+    "the answer to question 3 is mitochondria",
+    "set an alarm for 0630",
+    "my password should be longer",
+    "how do I explain to my kid why passwords matter",
+    "o número de telefone é 99999-1234",
+    "código de reserva HMX4Q2ZP",
+    "my first car was a 98 civic",
+    "docker run -p 8080:80 -d nginx",
+    "fields = ['password', 'first_name']",
     "",
 ]
 
@@ -143,7 +164,8 @@ def test_the_labelled_sets_are_told_apart(name: str, rows: list[dict[str, Any]])
 HOSTILE = """a¦1¦A1b¦senha ¦senha: ¦senha e ¦senha é ¦password is ¦4111 ¦1 ¦1-¦1.¦sk-¦eyJa.¦-----BEGIN ¦a:b@¦://a:¦pin is ¦"¦'¦"a¦a="¦
 key=¦password="¦a.¦a_¦1_¦-¦:¦=> ¦bearer ¦basic ¦authorization: ¦mysql -p¦redis-cli ¦curl -u a:¦type ¦abandon ¦i use x as my password ¦
 pin 1234 ¦senha 1234 x1y2z3 ¦a@b.¦é¦ﬁ¦security question answer: ¦one two ¦a-b-c ¦x$y¦http://a ¦/bot1¦'s ¦= ¦(1) ¦ e ¦
------BEGIN PRIVATE KEY-----"""
+-----BEGIN PRIVATE KEY-----¦a@b.com / ¦4111 - ¦WIFI:S:¦("a","¦password: a sentence ¦my passphrase is a ¦security answers: ¦
+seed: abandon ¦bank first car ¦"a" is a good password ¦4 left, ¦login: a / ¦user a pass ¦seed: ¦mysql -u a zip -P ¦pin A1B2 """
 
 
 @pytest.mark.parametrize("unit", re.split(r"¦\n?", HOSTILE))

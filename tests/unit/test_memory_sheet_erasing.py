@@ -3,6 +3,7 @@
 import pytest
 
 from support.engines import memory as memory
+from support.left import left_of
 from support.memories import START
 from support.sheets import DOG, PLAN, dog, judgement, profile, sheet, talk
 from thoughtcycle.errors import NotAllowed
@@ -37,7 +38,7 @@ async def test_what_is_erased_leaves_sheets_and_judgements_for_good(memory: Memo
     receipt = await memory.erase("ana", [known.id])
     assert (receipt.cycles, receipt.sheets, receipt.left) == (2, 2, ())
     assert "2 summary(ies) or profile(s)" in receipt.text("en")
-    assert await memory.prove_erased("ana", ["Luna"]) == []
+    assert await left_of(memory, "ana", ["Luna"]) == []
     left = await memory.conversation_memory("ana", "chat")
     assert "350" not in left.model_dump_json()
     assert [one.text for one in left.critical_data] == [PLAN]
@@ -61,11 +62,11 @@ async def test_what_grows_with_a_chat_is_looked_through_too(memory: Memory) -> N
         known.model_copy(update={"ledger": (*known.ledger, row)})
     )
     for word in ("Bolt", "Lagoa d'Água"):
-        assert await memory.prove_erased("ana", [word]) == ["sheets"]
+        assert await left_of(memory, "ana", [word]) == ["sheets"]
     draft = MemoryDraft(content="Cachorro: Bolt", source=Source(cycle=told.id, words="Bolt"))
     (bolt,) = await memory.save("ana", [draft])
     assert (await memory.erase("ana", [bolt.record.id])).left == ()
-    assert await memory.prove_erased("ana", ["Bolt"]) == []
+    assert await left_of(memory, "ana", ["Bolt"]) == []
 
 
 @pytest.mark.spec("BY-9")
@@ -89,7 +90,7 @@ async def test_what_was_read_before_an_erasure_is_not_written_back(memory: Memor
     assert (await memory.conversations.keep_conversation_memory(free)).chat_id == elsewhere.chat
     again = await memory.conversation_memory("ana", "chat")
     assert (await memory.conversations.keep_conversation_memory(again)).revision == again.revision + 1
-    assert await memory.prove_erased("ana", ["Luna"]) == []
+    assert await left_of(memory, "ana", ["Luna"]) == []
 
 
 @pytest.mark.spec("BY-9")
@@ -98,10 +99,10 @@ async def test_an_erasure_leaves_nothing_of_a_sheet_that_cannot_be_read(memory: 
     storage = memory.core.storage
     for name, revision in ((("conversation", "chat"), 1), (("profile", ""), 1)):
         assert await storage.documents.put("ana", name, '{"broken": "Luna"}', before=revision, at=START)
-    assert await memory.prove_erased("ana", ["Luna"]) != []
+    assert await left_of(memory, "ana", ["Luna"]) != []
     receipt = await memory.erase("ana", [known.id])
     assert (receipt.sheets, receipt.left) == (2, ())
-    assert await memory.prove_erased("ana", ["Luna"]) == []
+    assert await left_of(memory, "ana", ["Luna"]) == []
     pending = await memory.conversations.pending_cycles("ana", limit=9)
     assert told.id in [cycle.id for cycle in pending]
     assert all(cycle.judgement is not None for cycle in pending)
@@ -126,7 +127,7 @@ async def test_a_chat_goes_with_its_sheet_and_what_the_profile_rests_on(memory: 
     assert [cycle for cycle, _ in seen.moods] == [third.id]
     assert await memory.conversation_memories("ana", limit=9) == []
     assert (await memory.conversation_memory("ana", "chat")).old_memory == ()
-    assert await memory.prove_erased("ana", ["Luna", "dezembro"]) == []
+    assert await left_of(memory, "ana", ["Luna", "dezembro"]) == []
     with pytest.raises(Conflict):
         await memory.conversations.keep_conversation_memory(read)
     assert [cycle.id for cycle in await memory.conversations.pending_cycles("ana", limit=9)] == [third.id]

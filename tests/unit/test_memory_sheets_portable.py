@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.engines import memory as memory
+from support.left import left_of
 from support.memories import Clock, said
 from support.sheets import PLAN, dog, judgement, profile, sheet, talk
 from thoughtcycle.errors import InputRefused
@@ -108,7 +109,7 @@ async def test_what_went_with_its_chat_or_was_erased_does_not_come_back(
     await exported(memory, tmp_path / "a")
     await memory.erase("ana", [known.id])
     assert (await memory.import_file("ana", tmp_path / "a")).sheets == 0
-    assert await memory.prove_erased("ana", ["Luna"]) == []
+    assert await left_of(memory, "ana", ["Luna"]) == []
     await memory.delete_chat("ana", "chat")
     assert (await memory.import_file("ana", tmp_path / "a")).sheets == 0
     assert await memory.conversation_memories("ana", limit=9) == []

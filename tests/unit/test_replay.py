@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 
 from support.engines import memory
+from support.left import left_of
 from support.memories import said
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model import CycleMessage, MemoryDraft, MemoryRecord, Source, Status, Step
@@ -71,7 +72,7 @@ async def test_what_waited_arrives_without_what_was_erased_since(memory: Memory,
         await memory.erasure.finish_erasing("ana")
     every = await memory.list("ana", statuses=get_args(Status))
     assert [one for one in every if "oroastro" in repr(one)] == []
-    assert await memory.prove_erased("ana", ["Zoroastro"]) == []
+    assert await left_of(memory, "ana", ["Zoroastro"]) == []
     (cycle,) = [one for one in await memory.conversation("ana", "away", limit=9) if one.id != "open"]
     assert HIDDEN in cycle.message.text and "Natal" in cycle.message.text
     assert [reply.text for reply in cycle.replies] == [f"Olá, {HIDDEN}. Tudo bem?"]

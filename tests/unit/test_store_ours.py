@@ -24,6 +24,7 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
+from support.left import left_of
 from support.memories import Clock, WordEmbedder
 from support.scripted_model import ScriptedModel, calls
 from thoughtcycle.errors import InputRefused, NotAllowed
@@ -269,7 +270,7 @@ async def test_history_undo_and_erasure(memory: Memory) -> None:
     receipt = await store.aerase(where, "home")
     assert (receipt.user, receipt.left) == ("ana", ()) and receipt.memories
     for word in ("Recife", "Olinda", "Natal"):
-        assert await memory.prove_erased(item_space("ana"), [word]) == []
+        assert await left_of(memory, item_space("ana"), [word]) == []
     assert await store.aundo(where, "home") is None and await store.ahistory(where, "home") == []
     assert (await store.aerase(where, "never")).memories == 0
 
@@ -318,7 +319,7 @@ async def test_what_ran_out_is_erased_by_a_sweep_and_may_be_put_again(memory: Me
     assert await store.aundo(("ana",), "k") is None
     assert [item.key for item in await store.asearch(("ana",))] == ["again"]
     assert await store.aget(("bia",), "k") is not None
-    assert await memory.prove_erased(item_space("bia"), ["quimera"]) == []
+    assert await left_of(memory, item_space("bia"), ["quimera"]) == []
 
 
 async def test_blocking_calls_work_from_threads_and_are_refused_on_the_memorys_loop(memory: Memory) -> None:

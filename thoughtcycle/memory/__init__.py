@@ -1,4 +1,4 @@
-"""What is kept and how it is found; imports neither LangGraph nor a model."""
+"""The memory: records, search, briefing, erasure; imports neither LangGraph nor a model."""
 
 from typing import TYPE_CHECKING, Any
 

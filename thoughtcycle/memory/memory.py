@@ -89,7 +89,6 @@ class Memory:
         self.undo = records.undo
         self.erase = erasure.erase
         self.erase_due = erasure.erase_due
-        self.prove_erased = erasure.prove_erased
         # search
         self.search = search.search
         self.embed = core.embed

@@ -64,12 +64,13 @@ class Scene:
     files: tuple[Path, ...]
 
     @classmethod
-    def of(cls, url: str, user: str, spool: Path, also: Sequence[Path] = ()) -> "Scene":
+    def of(cls, url: str, user: str, spool: Path | None = None, also: Sequence[Path] = ()) -> "Scene":
         """All files known to hold what a user said: database, its log, copies beside it, spool, dev server.
 
-        `also`: files that the user names, such as exports and backups.
+        `spool`: the folder where writes wait for the database. `also`: files that the user names, such as
+        exports and backups.
         """
-        files = [*also, *sorted(spool.glob(f"{database_name(url)}-*"))]
+        files = [*also, *(sorted(spool.glob(f"{database_name(url)}-*")) if spool else ())]
         if (path := parse_url(url).path) is not None:
             beside = (one for one in path.parent.iterdir() if one.name.startswith(path.name))
             files += sorted(one for one in beside if one.is_file())

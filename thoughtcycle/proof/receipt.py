@@ -14,7 +14,7 @@ from thoughtcycle.errors import InputRefused
 from thoughtcycle.memory.model import Frozen
 from thoughtcycle.prompts.forms import size
 from thoughtcycle.prompts.loader import Language, texts
-from thoughtcycle.proof.evidence import Evidence, Place
+from thoughtcycle.proof.evidence import Evidence, Place, UnreadFile
 from thoughtcycle.proof.words import folded
 
 Act = Literal["erase", "forget-user"]
@@ -53,7 +53,7 @@ class WordHashes(Frozen):
 
 
 class ProofReceipt(Frozen):
-    """What a proof of forgetting did and found."""
+    """The record of a proof of forgetting: its searches and their counts."""
 
     format: Literal["thoughtcycle proof 1"] = "thoughtcycle proof 1"
     program: str = f"thoughtcycle {version('thoughtcycle')}"
@@ -86,6 +86,23 @@ class ProofReceipt(Frozen):
             lines.append(found.fill("kept", places=_named(after.kept)))
         lines += [found.fill("not_read", path=file.path, cause=file.cause) for file in after.unread]
         return "\n".join((*lines, found["reach"], texts(language, "erasure")["out_of_reach"]))
+
+    def without_folders(self) -> "ProofReceipt":
+        """The same with bare names of database and files: where they lie is not the user's to know."""
+        database = self.database.rpartition("/")[2]
+        return self.model_copy(
+            update={"database": database, "before": _bare(self.before), "after": _bare(self.after)}
+        )
+
+
+def _bare(found: Evidence) -> Evidence:
+    files = tuple(file.model_copy(update={"path": Path(file.path).name}) for file in found.files)
+    unread = tuple(
+        UnreadFile(path=name, cause=file.cause.replace(file.path, name))
+        for file in found.unread
+        for name in (Path(file.path).name,)
+    )
+    return found.model_copy(update={"files": files, "unread": unread})
 
 
 def _named(places: Iterable[Place]) -> str:

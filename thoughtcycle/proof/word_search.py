@@ -132,7 +132,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def unpacked(data: bytes, more: bytes | mmap.mmap, start: int) -> Iterator[tuple[str, bytes]]:
-    """What is encoded or compressed in `data`, which is `more` from `start` on."""
+    """The encoded or compressed parts of `data`, which is `more` from `start` on."""
     for found in _PACKED.finditer(data):
         place, name, bits = start + found.start(), "zlib", zlib.MAX_WBITS | 32
         if found[0] == b"PK\x03\x04":

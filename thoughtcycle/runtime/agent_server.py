@@ -136,7 +136,7 @@ async def _told(run: Run, mask: Mask) -> bool:
 
 
 def _thread_ids(names: Iterable[str]) -> list[str]:
-    """Those of `names` that may be threads of the server."""
+    """The `names` that may be threads of the server."""
     found = set()
     for name in names:
         with suppress(ValueError):

@@ -1,7 +1,7 @@
 """Requests to forget: each target by the keys of its topic, by its own words, or by both (TC-11)."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -28,6 +28,8 @@ from thoughtcycle.language.parse import (
 )
 from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
+_GREETING = 3
+"""Words before a wish."""
 _AND = re.compile(r" ?, (?:e |and )?| (?:e|and|&) ")
 
 
@@ -80,6 +82,8 @@ def forget_in(message: Message, sentence: Sentence, language: Language, now: dat
             return None
         return Forget((Target(LAST),), _final(message, sentence, language), sentence.end)
     pattern = compiled(_data(language)["forget"], language)
+    if wish := _wish(message, sentence, language, now):
+        return Forget(wish, _final(message, sentence, language), sentence.end)
     spoken = [clause for clause in sentence.clauses if clause.start < clause.end]
     for clause in spoken:
         if clause.mood in ("hypothetical", "reported"):
@@ -100,6 +104,24 @@ def forget_in(message: Message, sentence: Sentence, language: Language, now: dat
             return Forget(targets, _final(message, sentence, language), end)
         return None
     return None
+
+
+def _wish(message: Message, sentence: Sentence, language: Language, now: datetime) -> tuple[Target, ...]:
+    """What "I want to delete …" asks for: everything, or something out of the memory; nothing else counts.
+
+    It has to stand at the beginning of the message: after a story it may be about anything.
+    """
+    folded, text = message.folded, message.folded.text
+    start, end = phrases.trim(folded, sentence.start, sentence.end)
+    start, end = phrases.trim(folded, *_without_final(folded, start, end, language))
+    wish = compiled(_data(language)["forget_wish"], language).fullmatch(text, start, end)
+    if wish is None or len(text[:start].split()) > _GREETING:
+        return ()
+    start, end = wish.span("what" if wish["what"] else "what2")
+    if inside := compiled(_data(language)["forget_from_memory"], language).search(text, start, end):
+        end = inside.start()
+    targets = _targets(message, start, end, language, now)
+    return targets if inside or targets == (Target(EVERYTHING),) else ()
 
 
 def _is_material(message: Message, at: int, language: Language) -> bool:
@@ -186,7 +208,7 @@ def _part(
     if match := compiled(_data(language)["forget_contact"], language).fullmatch(folded.text, start, end):
         return (_of_contact(folded, match, language),)
     found = topic_to_forget(folded, start, end, language)
-    if found is None:
+    if found is None or not (found.event or found.context or _is_head(folded, start, end, found, language)):
         about = unknown_topic(folded, start, end, language)
         if _proper(folded, start, end):
             about = TopicMatch(about.contexts)
@@ -226,6 +248,38 @@ def _of_topic(
         context = folded.original(start, end)
     one = found.countable and not (several or found.aspect or _plural(found, language))
     return Target(found.context or context, found.keys, words, found.aspect, one)
+
+
+def _is_head(folded: Folded, start: int, end: int, found: TopicMention, language: Language) -> bool:
+    """Whether a phrase is about its topic, and the user's: not "alarme da casa", nor "nome da minha ex"."""
+    data, spans = _data(language), (found.span, *found.beside)
+    thing, who = (start, end), None
+    if owned := compiled(data["forget_owned"], language).fullmatch(folded.text, start, end):
+        of = "" if owned["thing"] else "2"
+        thing, who = owned.span(f"thing{of}"), owned.span(f"who{of}")
+    if cut := compiled(data["forget_beside"], language).search(folded.text, *thing):
+        thing = thing[0], max(cut.start(), min(end, found.span[1]))
+    general = compiled(data["forget_general"], language)
+    skipped = {*vocabulary(language)["stopwords"], *data["forget_plain"]}
+    heads = [
+        match.span()
+        for match in re.compile(r"[^\W_]+").finditer(folded.text, *thing)
+        if match[0] not in skipped
+        and not folded.original(*match.span())[:1].isupper()
+        and (_within(match.start(), spans) or not general.match(match[0]))
+    ]
+    if who is not None and found.span[0] in range(*who):  # "nome da empresa"
+        return all(_within(head[0], spans) for head in heads)
+    if who is not None and topic_to_forget(folded, *who, language) is None:
+        return False
+    if not heads or _within((head := heads[0 if language == "pt" else -1])[0], spans):
+        return True
+    named = topic_to_forget(folded, *head, language)
+    return named is not None and named.keys == found.keys  # "home address"
+
+
+def _within(at: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(start <= at < end for start, end in spans)
 
 
 def _plural(found: TopicMention, language: Language) -> bool:

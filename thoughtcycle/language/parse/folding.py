@@ -21,7 +21,12 @@ _ATOM = (
     r"|(?<![\w.-])[\w-]{1,63}(?:\.[\w-]{1,63}){0,3}\.(?:com|org|net|info|dev|app|io|gov|edu)(?:\.[a-z]{2})?(?![\w-])"
     r"|(?<!\w)\+?(?:\d{1,3} )?\(?\d{2,4}\)?[ -]?\d{3,5}[ -]\d{4}(?!\w)"
 )
-_TOKEN = re.compile(rf"(?P<atom>{_ATOM})|[^\W_]+(?:['’‘`´][^\W_]+)*|\s+|.", re.DOTALL | re.IGNORECASE)
+_UNSEEN = "\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
+"""Characters without width, such as a soft hyphen: they part no word."""
+_IN_WORD = re.compile(rf"(?<=[^\W_])[{_UNSEEN}]+(?=[^\W_])")
+_TOKEN = re.compile(
+    rf"(?P<atom>{_ATOM})|[^\W_]+(?:(?:['’‘`´]|[{_UNSEEN}]+)[^\W_]+)*|\s+|.", re.DOTALL | re.IGNORECASE
+)
 _APOSTROPHES = "'’‘`´"
 _AHEAD = 20
 """Characters behind a word that tell what its ending stands for."""
@@ -66,7 +71,7 @@ def fold_character(char: str) -> str:
 
 def fold_word(word: str) -> str:
     """A word or phrase in lower case without accents (no spelling is corrected)."""
-    composed = unicodedata.normalize("NFC", word)
+    composed = _IN_WORD.sub("", unicodedata.normalize("NFC", word))
     return " ".join("".join(map(fold_character, composed)).split())
 
 
@@ -141,11 +146,13 @@ def fold(text: str, language: Language, limit: int = LIMIT) -> Folded:
                 ends[-1] = end
             continue
         else:
+            unparted = (seen := _IN_WORD.sub("", token)) == token
+            token = seen
             respelled = (_respell_short if len(token) <= 24 else _respell)(token, language)
             if respelled is None and len(token) > 2 and token[-2] in _APOSTROPHES:
                 ending, verb = _clitic(token, source[end : end + _AHEAD], language)
                 token = token[: len(token) - len(ending)]
-            per_character = respelled is None
+            per_character = respelled is None and unparted
             token = respelled if respelled is not None else "".join(map(fold_character, token))
             if token == " " and characters and characters[-1] == " ":
                 continue

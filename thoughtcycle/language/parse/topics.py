@@ -55,6 +55,8 @@ class _Topic:
     countable: bool
     """Whether there may be several of it, each a memory of its own."""
     nouns: re.Pattern[str]
+    apart: re.Pattern[str] | None
+    """Nouns that name one memory each ("placa"): to forget one leaves the others of the topic."""
     things: re.Pattern[str] | None
     """Single things of the topic ("consulta"); to forget one leaves the others."""
     verbs: re.Pattern[str] | None
@@ -75,6 +77,7 @@ def _topics(language: Language) -> tuple[_Topic, ...]:
             erases=tuple(entry.get("erases", [entry["name"]])),
             countable=entry.get("countable", False),
             nouns=compiled(rf"\b(?:{entry['nouns']})\b", language),
+            apart=words("apart"),
             things=words("things"),
             verbs=words("verbs"),
             states=words("states"),
@@ -244,6 +247,8 @@ def topic_to_forget(folded: Folded, start: int, end: int, language: Language) ->
     named = [each for each in nouns if each[2].name != "name"] or nouns
     if named:
         _, match, topic = (min if language == "pt" else max)(named, key=lambda each: each[0])
+        if topic.apart and topic.apart.fullmatch(match[0]):
+            return None
         return TopicMention(match[0], match.span(), topic.erases, topic.countable)
     for topic in known.values():
         if topic.things and (match := topic.things.search(folded.text, start, end)):

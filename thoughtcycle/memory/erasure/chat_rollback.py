@@ -1,4 +1,4 @@
-"""What a memory says again once a chat that changed it is deleted (pure)."""
+"""The former content of a memory once a chat that changed it is deleted (pure)."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -12,7 +12,7 @@ from thoughtcycle.memory.versioning.record_writes import SearchVectors
 
 
 def taught(records: Iterable[MemoryRecord], cycles: Collection[str]) -> list[MemoryRecord]:
-    """Those of `records` that these cycles told and that are not erased, nor about to be."""
+    """The `records` that these cycles told and that are neither erased nor about to be."""
     return [
         one
         for one in records
@@ -40,7 +40,7 @@ def rolled_back(
 def without_chat(
     rows: Iterable[JournalEntry], records: Iterable[MemoryRecord], cycles: Collection[str]
 ) -> dict[int, MemoryRecord]:
-    """What journal rows keep instead of what the cycles told: what was said before, else nothing."""
+    """The new contents of journal rows that the cycles told: the content before them, else nothing."""
     known = list(records)
     kept: dict[int, MemoryRecord] = {}
     for row in rows:

@@ -2,8 +2,6 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
-from typing import get_args
 
 from thoughtcycle.memory.conversation import (
     PROFILE,
@@ -19,7 +17,7 @@ from thoughtcycle.memory.core import Core
 from thoughtcycle.memory.erasure.document_repair import rebuild
 from thoughtcycle.memory.model import ConversationMemory, Cycle, Profile
 from thoughtcycle.memory.redaction import Mask, masked, ties, without_blanks
-from thoughtcycle.memory.storage import DocumentKind, DocumentName, StoredDocument
+from thoughtcycle.memory.storage import DocumentName, StoredDocument
 from thoughtcycle.memory.text.spans import HIDDEN
 
 _PAGE = 200
@@ -27,7 +25,7 @@ Readable = ConversationMemory | Profile
 
 
 class DocumentErasure:
-    """What erasing and deleting do with sheets. All of it may be repeated."""
+    """Erases from summaries and profiles. Each step may be repeated."""
 
     def __init__(self, core: Core, conversations: Conversations) -> None:
         self._core = core
@@ -111,19 +109,6 @@ class DocumentErasure:
         found = await self._storage.documents.find(user, names)
         return [sheet for sheet in found if sheet.document is not None]
 
-    async def sheet_texts(self, user: str) -> list[str]:
-        """Every document of the user's, to look for words in."""
-        kinds: Sequence[DocumentKind] = get_args(DocumentKind)
-        found: list[str] = []
-        for kind in kinds:
-            offset = 0
-            while page := await self._storage.documents.page(user, kind, limit=_PAGE, offset=offset):
-                found += [
-                    " ".join(filter(None, (one.document, *chain(*one.entries.values())))) for one in page
-                ]
-                offset += len(page)
-        return [*found, str(await self._storage.documents.settings(user))]
-
     async def drop_chat_sheets(self, user: str, chat: str, cycles: Collection[str]) -> None:
         """The memory of a chat goes, and what the profile rests on nowhere else."""
         await self._storage.documents.drop(user, ("conversation", chat), at=self._clock())
@@ -165,7 +150,7 @@ def _masked(before: Readable, mask: Mask, cycles: Mapping[str, Cycle]) -> Readab
 
 
 def _redacted(before: Readable, mask: Mask, cycles: Mapping[str, Cycle]) -> Readable:
-    """What is left of a sheet for good."""
+    """The document without the words of `mask`, for good."""
     after = _masked(before, mask, cycles)
     if after == before:
         return before

@@ -14,7 +14,7 @@ _PAGE = 500
 
 @dataclass(frozen=True)
 class Farewell:
-    """What was erased of a user, and what a scan found afterwards."""
+    """The counts of an erased user, and of a scan afterwards."""
 
     erased: Mapping[str, int]
     """Table or collection → rows."""

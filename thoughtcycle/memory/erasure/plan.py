@@ -58,7 +58,7 @@ def twins(
     contents: Mapping[str, datetime],
     at: datetime,
 ) -> list[MemoryRecord]:
-    """Those of `others` that say the same as the family or have its key, and are older than its deletion."""
+    """The `others` that say the same as the family or have its key, and are older than its deletion."""
     keys = {one.key: deleted_at(one, at) for one in family if one.key is not None and one.current is None}
     return [
         one
@@ -71,7 +71,7 @@ def twins(
 
 
 def stub(record: MemoryRecord) -> MemoryRecord:
-    """What stays of an erased memory: ids and times, so that journal, feed and undo fit together."""
+    """The erased memory as it stays: ids and times, so that journal, feed and undo fit together."""
     told = Source(cycle=record.source.cycle, speaker=record.source.speaker)
     gone = {"content": None, "type": "text", "kind": None, "key": None, "bindings": (), "tags": ()}
     state = {"status": "erased", "reason": "erased", "vector_ids": (), "source": told}

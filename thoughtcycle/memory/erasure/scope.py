@@ -1,4 +1,4 @@
-"""What an erasure finds of its memories, and the traces by which their words are known (pure)."""
+"""The scope of an erasure: its memories, and the traces by which their words are known (pure)."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class Estate:
     cycles: tuple[Cycle, ...]
 
     def traces(self) -> list[Trace]:
-        """What to look for: one trace per memory, whatever it has said.
+        """One trace per memory, over all its versions.
 
         What stays is spared as far as it was there when the memory was deleted.
         """

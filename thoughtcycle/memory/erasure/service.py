@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -37,7 +37,6 @@ from thoughtcycle.memory.model import (
 from thoughtcycle.memory.model import Receipt as Receipt
 from thoughtcycle.memory.redaction import ERASING, KEY_BYTES, NOTHING, Mask
 from thoughtcycle.memory.storage import Write
-from thoughtcycle.memory.text.spans import key
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +65,7 @@ class Erasure:
         self.availability = core.availability
 
     async def mask(self, user: str) -> Mask:
-        """What takes the words of deleted memories out of any text of this user."""
+        """The mask that takes the words of deleted memories out of any text of this user."""
         return await self._masks.of(owned(user))
 
     async def final_mask(self, user: str) -> Mask:
@@ -75,7 +74,7 @@ class Erasure:
         return await self.availability.read(lambda: self._masks.final(user), NOTHING, anyway=True)
 
     async def erased_since(self, user: str, at: datetime) -> Mask | None:
-        """What was erased since `at`, or is being erased, for what was read before that and is stored now.
+        """The mask of memories erased since `at`, or being erased, for texts read before and stored now.
 
         None where the user was forgotten since: nothing of theirs may be stored. Nothing during an outage
         that the memory survives.
@@ -231,9 +230,9 @@ class Erasure:
         )
 
     async def _ready(self, user: str) -> tuple[list[str], int]:
-        """What was given up and can be emptied, and how many memories cannot yet.
+        """Ids of deleted memories that can be emptied, and the number of those that cannot yet.
 
-        Those wait which a cycle under way was asked to delete, or may have read before they were deleted.
+        A memory waits if a cycle under way was asked to delete, or may have read before they were deleted.
         """
         under_way = await self._storage.transcript.open_cycles(
             user=user
@@ -356,24 +355,3 @@ class Erasure:
             if not any([await place(user, chats, mask) for place in self._places]):
                 return False
         return True
-
-    async def prove_erased(self, user: str, words: Collection[str]) -> list[str]:
-        """Where any of `words` still stands among all that is kept of this user; [] when nowhere."""
-        wanted = [key(word) for word in words if key(word).strip()]
-        signs = [word.strip() for word in words if not key(word).strip() and word.strip()]
-
-        def holds(text: str) -> bool:
-            said = key(text)
-            return any(word in said for word in wanted) or any(sign in text for sign in signs)
-
-        records = await self._storage.memories.listing(owned(user), STATUSES, limit=None, offset=0)
-        vectors = await self._storage.memories.vectors(user, [record.id for record in records])
-        stored: dict[str, Iterable[str]] = {
-            "documents": (one.model_dump_json() for one in records),
-            "vectors": (one.text for one in vectors),
-            "journal": (row.model_dump_json() for row in await self._storage.memories.journal(user)),
-            "transcript": (one.model_dump_json() for one in await self._cycles(user)),
-            "sheets": await self._documents.sheet_texts(user),
-            "tombstones": (one.model_dump_json() for one in await self._storage.erasure.tombstones(user)),
-        }
-        return [name for name, found in stored.items() if any(map(holds, found))]

@@ -3,7 +3,7 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable, Sequence, Sized
+from collections.abc import AsyncIterator, Callable, Collection, Hashable, Sequence, Sized
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -198,10 +198,20 @@ class MessageIndexes(IndexCache[MessageIndex]):
         mask, feed = await asyncio.gather(
             self._masks.of(user), self._storage.transcript.cycle_feed(user, index.number, model=model)
         )
-        if mask != index.mask or feed.number < index.number:  # less: the database file was replaced
+        again: set[str] = set()
+        if mask != index.mask:
+            again = await asyncio.to_thread(index.touched, mask)
+        read = await self._storage.transcript.cycles(user, sorted(again)) if _few(again, index) else []
+        if feed.number < index.number or len(read) < len(again):  # less: the database file was replaced
             index = MessageIndex(mask)
             feed = await self._storage.transcript.cycle_feed(user, 0, model=model)
-        if feed.number == index.number:
+        elif read:
+            newer = {cycle.id for cycle in feed.cycles}
+            read = [cycle for cycle in read if cycle.id not in newer]
+            tips = index.tips(read)
+            feed = replace(feed, cycles=(*read, *feed.cycles), tips={**tips, **feed.tips})
+        index.mask = mask
+        if feed.number == index.number and not feed.cycles:
             return index
         texts = [message.text for cycle in feed.cycles for message in (cycle.message, *cycle.replies)]
         if len(feed.cycles) <= _FEW_CYCLES and sum(map(len, texts)) < _FEW_CHARACTERS:
@@ -209,3 +219,8 @@ class MessageIndexes(IndexCache[MessageIndex]):
         else:
             await asyncio.to_thread(index.apply, feed)
         return index
+
+
+def _few(cycles: Collection[str], index: MessageIndex) -> bool:
+    """Whether to index these cycles anew takes less than to index all."""
+    return 0 < 2 * len(cycles) <= index.size

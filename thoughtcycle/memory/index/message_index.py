@@ -25,7 +25,7 @@ from thoughtcycle.memory.index.ranking import (
 )
 from thoughtcycle.memory.index.vector_search import MANY, Vectors
 from thoughtcycle.memory.model import Cycle, MessageHit, MessageVector, Role
-from thoughtcycle.memory.redaction import NOTHING, Mask
+from thoughtcycle.memory.redaction import NOTHING, Mask, deleted_in, shown_in
 from thoughtcycle.memory.storage import CycleFeed
 from thoughtcycle.memory.text.analyzer import Term, digest, terms
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
@@ -38,6 +38,9 @@ class _IndexedCycle(NamedTuple):
     at: datetime
     slots: tuple[int, ...]
     """Of its messages that contain words, in the order in which they were said."""
+    tied: tuple[str, ...]
+    """Memories that were shown or deleted in it."""
+    redacted: bool
 
 
 class _IndexedMessage(NamedTuple):
@@ -69,7 +72,7 @@ class MessageIndex:
         self._paths: dict[str, list[str]] = {}
         """Chat → its live cycles, oldest first."""
         self._chats: dict[str, str] = {}
-        """Chat → its id as one object, shared by all its messages."""
+        """Chat or memory → its id as one object, shared by all that name it."""
         self._messages: list[_IndexedMessage | None] = []
         """By slot; None for a free slot."""
         self._characters = 0
@@ -103,12 +106,39 @@ class MessageIndex:
         vectors = {(vector.cycle, vector.digest): vector for vector in feed.vectors}
         ready: dict[int, MessageVector] = {}
         for cycle in feed.cycles:
+            vectors = self._vectors_of(cycle.id) | vectors if cycle.id in self._cycles else vectors
             self._remove(cycle.id)
             ready |= self._add(cycle, vectors)
         for chat, tip in feed.tips.items():
             self._set_live(chat, tip, anew=chat in changed)
         self.add_vectors(ready)
         self.number = feed.number
+
+    def touched(self, mask: Mask) -> set[str]:
+        """The cycles that another mask may redact otherwise than the one of the index."""
+        former = set(map(id, self.mask.traces))
+        new = Mask(tuple(one for one in mask.traces if id(one) not in former))
+        tied = new.memories
+        found = {cycle for one in new.traces for cycle in (*one.sources, *one.requests)} & self._cycles.keys()
+        found.update(one.id for one in self._cycles.values() if one.redacted or not tied.isdisjoint(one.tied))
+        found.update(one.cycle for one in self._messages if one is not None and new.finds(one.text))
+        return found
+
+    def tips(self, cycles: Iterable[Cycle]) -> dict[str, str | None]:
+        """Chat → end of its live branch, as far as it is indexed, for the chats of `cycles`."""
+        chats = {cycle.chat for cycle in cycles}
+        return {chat: path[-1] for chat in chats if (path := self._paths.get(chat))}
+
+    def _vectors_of(self, cycle: str) -> dict[tuple[str, str], MessageVector]:
+        """Cycle and digest → vector, of its messages that have one."""
+        found: dict[tuple[str, str], MessageVector] = {}
+        for slot in self._slots([cycle]):
+            message, row = self._messages[slot], int(self._rows[slot])
+            if message is not None and row >= 0 and self._vectors is not None:
+                name = digest(_embedded(message.name, message.text))
+                data = self._vectors.row(row).astype("<f4").tobytes()
+                found[cycle, name] = MessageVector(cycle=cycle, digest=name, model="", data=data)
+        return found
 
     def add_vectors(self, vectors: Mapping[int, MessageVector]) -> None:
         """Adds the vectors of these slots."""
@@ -195,7 +225,7 @@ class MessageIndex:
         self, cycle: Cycle, vectors: Mapping[tuple[str, str], MessageVector]
     ) -> dict[int, MessageVector]:
         """Adds a cycle, on no branch yet; slot → vector of its messages that have one."""
-        ready, slots = {}, []
+        ready, slots, whole = {}, [], cycle
         cycle = self.mask.cycle(cycle)
         chat = self._chats.setdefault(cycle.chat, cycle.chat)
         parent = self._cycles[cycle.parent].id if cycle.parent in self._cycles else cycle.parent
@@ -210,13 +240,15 @@ class MessageIndex:
             self._characters += len(text)
             self._own.add(slot, (text,))
             self._about.add_counted(slot, _about(name, at.date()))
-            embedded = f"{name}: {text}" if name else text
+            embedded = _embedded(name, text)
             if (vector := vectors.get((cycle.id, digest(embedded)))) is not None:
                 ready[slot] = vector
             else:
                 self.pending[slot] = (cycle.id, embedded)
         at = _shared_utc(cycle.opened_at)
-        self._cycles[cycle.id] = _IndexedCycle(cycle.id, chat, parent, at, tuple(slots))
+        tied = tuple(self._chats.setdefault(id, id) for id in shown_in(whole) | deleted_in(whole))
+        known = _IndexedCycle(cycle.id, chat, parent, at, tuple(slots), tied, cycle is not whole)
+        self._cycles[cycle.id] = known
         return ready
 
     def _remove(self, cycle: str) -> None:
@@ -279,6 +311,11 @@ class MessageIndex:
 def _about(name: str | None, day: date) -> Counted:
     """Search words of a message beside its text: the speaker and the day it was said."""
     return counted((name or "", str(day.day), *_months()[day.month], str(day.year)))
+
+
+def _embedded(name: str | None, text: str) -> str:
+    """What of a message is made a vector."""
+    return f"{name}: {text}" if name else text
 
 
 def _shared_utc(at: datetime) -> datetime:

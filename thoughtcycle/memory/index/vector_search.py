@@ -56,6 +56,10 @@ class Vectors:
             self._index.add_sa_codes(new[len(reused) :].view(np.uint8))
         return reused + list(range(start, start + rest))
 
+    def row(self, number: int) -> Row:
+        """One row, as it is kept."""
+        return np.asarray(self._matrix()[number], np.float32)
+
     def remove(self, rows: list[int]) -> None:
         """Removes these rows; they are all zeros until they are reused."""
         matrix = self._matrix()

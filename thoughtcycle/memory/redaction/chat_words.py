@@ -1,4 +1,4 @@
-"""What takes a whole chat out of a state that others share: its messages, and its very words (pure)."""
+"""A mask that takes a whole chat out of a shared state: its messages, and its very words (pure)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Verbatim(Mask):
     alone: frozenset[str] = frozenset()
     """Texts that go where a text is nothing else."""
     within: tuple[str, ...] = ()
-    """Those that go from longer texts too, the longest first."""
+    """Texts that go from longer texts too, the longest first."""
 
     def __bool__(self) -> bool:
         return bool(self.messages)

@@ -20,7 +20,7 @@ S = TypeVar("S", ConversationMemory, Profile)
 
 
 class Blot(Protocol):
-    """What is taken out of texts that were made of something said."""
+    """Takes hidden words out of texts derived from a message."""
 
     @property
     def memories(self) -> frozenset[str]:

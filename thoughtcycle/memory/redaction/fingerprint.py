@@ -1,4 +1,4 @@
-"""What of a memory has to go from what was said: its words, the values that tell it apart (pure)."""
+"""The words and values of a memory that have to go from messages (pure)."""
 
 import re
 import unicodedata
@@ -40,7 +40,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Trace:
-    """What is looked for on behalf of one memory."""
+    """The words and values searched for one memory."""
 
     memory: str
     sources: frozenset[str]
@@ -48,11 +48,11 @@ class Trace:
     requests: frozenset[str]
     """Cycles that are known to have asked for its deletion."""
     until: datetime
-    """What was said later is left alone: it was said anew."""
+    """Later messages are left alone: they say it anew."""
     told: tuple[str, ...]
     """The words it came from and its contents, as typed."""
     phrases: tuple[str, ...]
-    """Those of `told` that are looked for everywhere, as `Tokens.find` takes them."""
+    """The parts of `told` that are searched everywhere, as `Tokens.find` takes them."""
     signs: tuple[str, ...]
     """Contents without any word, such as an emoji."""
     values: tuple[Value, ...]
@@ -104,7 +104,7 @@ def trace(
     requests: Iterable[str] = (),
     spared: Container[str] = "",
 ) -> Trace:
-    """What to look for on behalf of `record`.
+    """The trace of `record`.
 
     `former` is what the same memory said before. `spared` holds the words (see `matching.key`) of texts
     that stay, such as the user's other memories: a value that they have too tells nobody apart.

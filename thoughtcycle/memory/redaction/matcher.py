@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from thoughtcycle.memory.redaction.fingerprint import Trace, stems
-from thoughtcycle.memory.text.spans import Span, Tokens, literal
+from thoughtcycle.memory.text.spans import Span, Tokens, literal, squeezed, tokens
 
 _HEAD = 3
 """Letters that all endings of a word have in common."""
+_MOST_NEEDLES = 500
+"""Beyond these, looking for each takes as long as reading the words of a text."""
 
 
 class _Traces(tuple[Trace, ...]):
@@ -36,6 +38,16 @@ class _Seek:
                 if value.stems:
                     self._stems[value.words.strip()[:_HEAD]].add(value.stems)
             self._signs.update(one.signs)
+        needles = {squeezed(phrase) for phrases in self._phrases.values() for phrase in phrases}
+        found = sorted((needles | self._stems.keys()), key=len)
+        self._needles = None if len(found) > _MOST_NEEDLES else found
+
+    def may_stand(self, text: str) -> bool:
+        """Whether any of it may stand in `text`; False is certain."""
+        if self._needles is None or any(sign in text for sign in self._signs):
+            return True
+        letters = squeezed(text)
+        return any(needle in letters for needle in self._needles)
 
     def spans(self, said: Tokens) -> Iterator[Span]:
         """Where any of it stands."""
@@ -62,6 +74,7 @@ def _seek(traces: _Traces) -> _Seek:
     return _Seek(traces)
 
 
-def everywhere(said: Tokens, traces: Iterable[Trace]) -> list[Span]:
+def everywhere(text: str, traces: Iterable[Trace]) -> list[Span]:
     """Where the words, contents and values of `traces` stand."""
-    return list(_seek(_Traces(traces)).spans(said))
+    seek = _seek(_Traces(traces))
+    return list(seek.spans(tokens(text))) if seek.may_stand(text) else []

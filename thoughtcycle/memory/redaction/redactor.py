@@ -48,7 +48,7 @@ class Mask:
     def text(self, text: str, at: datetime | None = None) -> str:
         """`text` without words, contents and values; said at `at` (None: before every deletion)."""
         found = self._since(at)
-        return _blotted(text, everywhere(tokens(text), found)) if found and text else text
+        return _blotted(text, everywhere(text, found)) if found and text else text
 
     def takes(self, message: str | None) -> bool:
         """Whether the message with this id goes as a whole, whatever it says."""
@@ -88,11 +88,11 @@ class Mask:
         return frozenset().union(*(one.files for one in self.traces))
 
     def since(self, at: datetime) -> "Mask":
-        """What is looked for in something said at `at`: what was deleted later."""
+        """The mask for a message of `at`: memories deleted later."""
         return Mask(tuple(self._since(at)))
 
     def only(self, ids: Collection[str]) -> "Mask":
-        """What is looked for on behalf of these memories."""
+        """The mask of these memories only."""
         return Mask(tuple(one for one in self.traces if one.memory in ids))
 
     def finds(self, text: str) -> bool:
@@ -160,7 +160,7 @@ def _steps(cycle: Cycle) -> Iterator[Step]:
 
 @dataclass(frozen=True)
 class Ties:
-    """What a cycle, or several, have to do with memories, by their ids."""
+    """Ids of the memories that one or several cycles told, deleted or showed."""
 
     told: frozenset[str]
     deleted: frozenset[str]
@@ -170,19 +170,19 @@ class Ties:
     """When the cycle was opened; None: not known, or several."""
 
     def __or__(self, other: "Ties") -> "Ties":
-        """Those of both."""
+        """The ties of both."""
         return Ties(self.told | other.told, self.deleted | other.deleted, self.shown | other.shown)
 
 
 def ties(mask: Mask, cycle: Cycle) -> Ties:
-    """What `cycle` has to do with the memories of `mask`."""
+    """The ties of `cycle` to the memories of `mask`."""
     asked = {one.memory for one in mask.traces if cycle.id in one.requests}
     told = frozenset(one.memory for one in mask.traces if cycle.id in one.sources)
     return Ties(told, deleted_in(cycle) | asked, shown_in(cycle), cycle.opened_at)
 
 
 class Near:
-    """What of a mask concerns something said, and how."""
+    """The part of a mask that concerns one message."""
 
     def __init__(self, whole: Mask, tied: Ties) -> None:
         self._all = whole.traces
@@ -193,12 +193,12 @@ class Near:
         self._about = [one for one in whole.traces if one.memory in self._ids]
 
     def at(self, at: datetime | None) -> "Derived":
-        """What it takes out of what was made of something said then."""
+        """The redaction of texts derived from messages of `at`."""
         return Derived(self, at)
 
     def derived(self, text: str, at: datetime | None) -> str:
         """A text, such as a summary, that was made of what was said at `at`."""
-        spans = [*everywhere(tokens(text), self._since(at)), *_about(text, self._about)]
+        spans = [*everywhere(text, self._since(at)), *_about(text, self._about)]
         if HIDDEN not in text:  # once done it is not done again
             spans += [span for one in self._told for span in source_spans(text, one)]
             spans += [span for one in self._deleted for span in _request(text, one)]
@@ -206,7 +206,7 @@ class Near:
 
     def keeps(self, text: str, at: datetime | None) -> bool:
         """Whether a value that was taken from something said at `at` may stay."""
-        if everywhere(tokens(text), self._since(at)) or _about(text, self._about):
+        if everywhere(text, self._since(at)) or _about(text, self._about):
             return False
         wanted = key(text)
         told = (words for one in (*self._told, *self._deleted) for words in one.told)
@@ -218,17 +218,17 @@ class Near:
         return frozenset(one.memory for one in self._all)
 
     def message(self, message: CycleMessage) -> CycleMessage:
-        """What the user said."""
+        """The user's message, redacted."""
         text = message.text
-        spans = everywhere(tokens(text), self._since(message.at))
+        spans = everywhere(text, self._since(message.at))
         if HIDDEN not in text:  # once done it is not done again
             spans += [span for one in self._told for span in source_spans(text, one)]
             spans += [span for one in self._deleted for span in _request(text, one)]
         return _with_text(message, _blotted(text, spans))
 
     def answer(self, message: CycleMessage) -> CycleMessage:
-        """What was answered."""
-        spans = everywhere(tokens(message.text), self._since(message.at))
+        """A reply, redacted."""
+        spans = everywhere(message.text, self._since(message.at))
         return _with_text(message, _blotted(message.text, [*spans, *_about(message.text, self._about)]))
 
     def variant(self, variant: Variant) -> Variant:
@@ -247,7 +247,7 @@ class Near:
 
     def _plain(self, value: Any, at: datetime | None) -> Any:
         if isinstance(value, str):
-            spans = everywhere(tokens(value), self._since(at))
+            spans = everywhere(value, self._since(at))
             return _blotted(value, [*spans, *_about(value, self._about)])
         if isinstance(value, list):
             return [self._plain(item, at) for item in value]
@@ -258,7 +258,7 @@ class Near:
         )
 
     def _since(self, at: datetime | None) -> list[Trace]:
-        """What is looked for in something said at `at`: a cycle answers with what it knew as it began."""
+        """The traces for a message of `at`: a cycle answers with what it knew as it began."""
         since = min(at, self._began) if at and self._began else at
         return [one for one in self._all if since is None or since <= one.until or one.memory in self._ids]
 
@@ -295,15 +295,16 @@ def _blotted(text: str, spans: Iterable[Span]) -> str:
 
 def _about(text: str, traces: Collection[Trace]) -> list[Span]:
     """The sentences of `text` that speak of one of `traces`."""
+    if not traces:
+        return []
     return [span for span in sentences(text) if any(_speaks_of(text[slice(*span)], one) for one in traces)]
 
 
 def _speaks_of(sentence: str, one: Trace) -> bool:
     """A value is in it, or it has all content words of the memory."""
-    said = tokens(sentence)
-    if everywhere(said, (one,)):
+    if everywhere(sentence, (one,)):
         return True
-    own = stems(said.words)
+    own = stems(tokens(sentence).words)
     return bool(one.core) and all(word & own for word in one.core)
 
 

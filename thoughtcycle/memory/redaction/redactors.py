@@ -40,11 +40,11 @@ class Masks:
         return (await self._known(user)).mask
 
     async def final(self, user: str) -> Mask:
-        """Of that what is being erased for good."""
+        """The part of it that is being erased for good."""
         return (await self._known(user)).final
 
     async def since(self, user: str, at: datetime) -> Mask | None:
-        """What was erased since `at`, or is being erased; None where the user was forgotten since."""
+        """The mask of memories erased since `at`, or being; None where the user was forgotten since."""
         glimpse = self._storage.glimpse(user)
         last, forgotten = glimpse.pulse if glimpse is not None else await self._storage.users.pulse(user)
         known = self._users.get(user)
@@ -72,7 +72,7 @@ class Masks:
         return known[1:]
 
     async def _known(self, user: str) -> "_Known":
-        """What the user's hidden memories are now; those who ask in the same moment look once."""
+        """The user's hidden memories now; concurrent callers share one read."""
         glimpse, known = self._storage.glimpse(user), self._users.get(user)
         if glimpse is not None and known is not None and glimpse.pulse.last == known.last:
             self._users.move_to_end(user)
@@ -124,7 +124,7 @@ _Last = tuple[tuple[int, datetime, str], ...]
 
 
 class _Known(NamedTuple):
-    """What was made of a user's hidden memories."""
+    """The masks built of a user's hidden memories."""
 
     last: _Last
     """As it was then."""

@@ -37,7 +37,7 @@ class Buried(Mask):
         return super().memories | {one.memory for one in self.stones}
 
     def since(self, at: datetime) -> Mask:
-        """What is looked for in something said at `at`: what was deleted later."""
+        """The mask for a message of `at`: memories deleted later."""
         left = tuple(one for one in self.stones if at <= one.at)
         return Buried(super().since(at).traces, left, self.secret)
 

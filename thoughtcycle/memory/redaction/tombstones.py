@@ -1,4 +1,4 @@
-"""What is left of an erased memory: enough to know its words again, not to read them (pure)."""
+"""Tombstones of erased memories: enough to recognise their words, not to read them (pure)."""
 
 import hashlib
 import hmac

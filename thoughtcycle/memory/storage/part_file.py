@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 PART = ".part"
 _COMPANIONS = ("", "-journal", "-wal", "-shm")
-"""What SQLite puts beside a database that it writes."""
+"""Suffixes of the files that SQLite puts beside a database that it writes."""
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from thoughtcycle.memory.text.secret_shapes import (
     private_keys,
     recovery_words,
 )
-from thoughtcycle.memory.text.secret_speech import told_secrets
+from thoughtcycle.memory.text.secret_speech import listed_words, names_wallet, told_secrets
 from thoughtcycle.memory.text.spans import HIDDEN, Span
 from thoughtcycle.prompts.loader import LANGUAGES, word_lists
 
@@ -28,6 +28,8 @@ MARK = "••••"
 
 SHORT = 1_000
 """Characters up to which the places of a text's secrets are remembered."""
+SOME_RECOVERY_WORDS = 5
+"""Words of a recovery phrase in a row that are a part of one, where a wallet is spoken of."""
 _STARS = re.compile(r"[*•]{3,}")
 
 
@@ -136,7 +138,10 @@ def _candidates(text: str) -> Iterator[Span]:
     """Secrets by their form, and those that are told; the folded text has each character in its place."""
     folded = _folded(text)
     found = [span for finder in (private_keys, keys, cards, credentials) for span in finder(text)]
-    found += recovery_words(folded, _wallet_words())
+    found += recovery_words(folded, listed_words("seed"))
+    if names_wallet(folded):
+        words = listed_words("seed") - listed_words("remarks")
+        found += recovery_words(folded, words, SOME_RECOVERY_WORDS)
     yield from found
     yield from (span for span in told_secrets(text, folded, found) if MARK not in text[slice(*span)])
 
@@ -154,9 +159,3 @@ def _asking() -> tuple[frozenset[str], frozenset[str]]:
     data = [word_lists(language, "language/secrets") for language in LANGUAGES]
     names, vague = (forms(" ".join(each[name] for each in data)) for name in ("asked", "vague"))
     return names, vague
-
-
-@cache
-def _wallet_words() -> frozenset[str]:
-    data = (word_lists(language, "language/secrets") for language in LANGUAGES)
-    return frozenset(word for each in data for word in each["seed"].split())

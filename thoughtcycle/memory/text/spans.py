@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
-from unicodedata import category
+from unicodedata import category, normalize
 
 from thoughtcycle.memory.text.analyzer import fold
 
 _WORD = re.compile(r"[^\W_]+")
+_NO_WORD = re.compile(r"[\W_]+")
+_NO_WORD_BYTES = bytes(code for code in range(128) if not chr(code).isalnum())
 _HYPHENS = ("-", "\u2010", "\u2011")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _CLAUSE = re.compile(r"(?<=[,;:()])\s+|\s+[–—-]\s+")
@@ -86,6 +88,13 @@ def tokens(text: str) -> Tokens:
     found = list(_WORD.finditer(folded))
     spans = tuple((at[one.start()], _end(at, one.end())) for one in found)
     return Tokens(text, tuple(one[0] for one in found), spans)
+
+
+def squeezed(text: str) -> str:
+    """The words of `tokens(text)` without anything between them, many times faster."""
+    if text.isascii():
+        return text.lower().encode().translate(None, _NO_WORD_BYTES).decode()
+    return _NO_WORD.sub("", normalize("NFKD", text.casefold()))
 
 
 def _end(at: Sequence[int], end: int) -> int:

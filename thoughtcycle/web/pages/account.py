@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from thoughtcycle.errors import InputRefused
 from thoughtcycle.evals.memory_metrics import memory_metrics
-from thoughtcycle.evals.metrics import shown
+from thoughtcycle.evals.metrics import shown as shown_metric
 from thoughtcycle.evals.metrics_page import plot
 from thoughtcycle.memory.model import out_of_reach
 from thoughtcycle.memory.text.labels import label_of
@@ -19,6 +19,7 @@ from thoughtcycle.web.api import jobs as jobs_api
 from thoughtcycle.web.api.user import Farewells
 from thoughtcycle.web.api.user import forget as forget_all
 from thoughtcycle.web.auth.callers import COOKIE
+from thoughtcycle.web.pages.proofs import Ticked, prover, shown
 from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages
 from thoughtcycle.web.server.dependencies import MemoryDep, ServerDep
@@ -101,7 +102,7 @@ async def figures(reader: Reader, memory: MemoryDep) -> HTMLResponse:
     lines = [
         (
             words[f"name.{one.name}"],
-            shown(one, reader.language),
+            shown_metric(one, reader.language),
             reader.number(one.count),
             words[f"what.{one.name}"],
         )
@@ -140,14 +141,27 @@ async def unlink(
 
 @router.post("/account/forget")
 async def forget(
-    reader: Reader, memory: MemoryDep, server: ServerDep, confirm: Annotated[str, Form(max_length=300)] = ""
+    reader: Reader,
+    memory: MemoryDep,
+    server: ServerDep,
+    confirm: Annotated[str, Form(max_length=300)] = "",
+    prove: Annotated[Ticked, Form()] = "",
 ) -> Response:
-    """Erases everything of the user for good; shows what was erased and what a scan finds afterwards."""
+    """Erases everything of the user for good; shows what was erased and what a scan finds afterwards.
+
+    With `prove` also the proof that it holds.
+    """
     if confirm.strip() != reader.user:
         raise InputRefused("forget_unconfirmed", user=reader.user)
-    farewell = await forget_all(Farewells(confirm=reader.user), reader.user, memory, server)
+    proof = None
+    if prove:
+        async with server.proving, server.turns.closing_user(reader.user):
+            farewell, made = await prover(server, reader.user).forget_user()
+        proof = shown(reader, server, made)
+    else:
+        farewell = await forget_all(Farewells(confirm=reader.user), reader.user, memory, server)
     found = {name: _named(reader, getattr(farewell, name)) for name in ("erased", "left")}
-    answer = reader.html("forgotten.html", found=found, reach=out_of_reach(reader.language))
+    answer = reader.html("forgotten.html", found=found, reach=out_of_reach(reader.language), proof=proof)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer
 

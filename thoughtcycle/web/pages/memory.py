@@ -13,10 +13,11 @@ from thoughtcycle.memory.text.spans import HIDDEN
 from thoughtcycle.memory.versioning.undo import nothing_to_undo
 from thoughtcycle.web.api.memories import CHANGES, Change, existing_memory
 from thoughtcycle.web.pages.memories import ListQueryDep, change_headers, full_page, rows
+from thoughtcycle.web.pages.proofs import Ticked, prover, shown
 from thoughtcycle.web.pages.rendering import Page, Reader
 from thoughtcycle.web.pages.routing import pages
 from thoughtcycle.web.pages.strength_curve import strength_curve
-from thoughtcycle.web.server.dependencies import MemoryDep
+from thoughtcycle.web.server.dependencies import MemoryDep, ServerDep
 
 router = pages(prefix="/memories/{id}")
 
@@ -52,11 +53,20 @@ async def edit(
 
 
 @router.post("/erase")
-async def erase(reader: Reader, id: str, memory: MemoryDep) -> HTMLResponse:
-    """Erases it for good, and shows the receipt."""
-    receipt = await memory.erase(reader.user, [id])
-    lines = receipt.text(reader.language).splitlines()
-    return reader.html("parts/erased.html", headers=change_headers([id]), lines=lines)
+async def erase(
+    reader: Reader, id: str, memory: MemoryDep, server: ServerDep, prove: Annotated[Ticked, Form()] = ""
+) -> HTMLResponse:
+    """Erases it for good, and shows the receipt; with `prove` the proof that it holds, too."""
+    proof = None
+    if prove:
+        await existing_memory(memory, reader.user, id)
+        async with server.proving:
+            receipt, made = await prover(server, reader.user).erase([id])
+        proof = shown(reader, server, made)
+    else:
+        receipt = await memory.erase(reader.user, [id])
+    lines = dict.fromkeys((*receipt.text(reader.language).splitlines(), *(proof.lines if proof else ())))
+    return reader.html("parts/erased.html", headers=change_headers([id]), lines=lines, proof=proof)
 
 
 @router.post("/undo")

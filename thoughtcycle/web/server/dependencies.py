@@ -1,9 +1,10 @@
 """The running server and what routes get of it: its state, the memory, the current user."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated
 
@@ -28,6 +29,8 @@ class ServerState:
     access: AccessControl
     clock: Callable[[], float] = time.time
     """Unix seconds."""
+    proving: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One proof of forgetting at a time: each reads the whole database twice."""
 
 
 @asynccontextmanager
