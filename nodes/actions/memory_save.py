@@ -11,6 +11,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     StringConstraints,
+    WithJsonSchema,
     model_validator,
 )
 
@@ -76,7 +77,9 @@ class SaveItem(BaseModel):
     content: Content
     bindings: Bindings = []
     kind: Annotated[Kind | None, BeforeValidator(_one_of(get_args(Kind)))] = None
-    key: Annotated[str | None, BeforeValidator(_one_of(SLOTS))] = None
+    key: Annotated[str | None, BeforeValidator(_one_of(SLOTS)), WithJsonSchema({"enum": [*SLOTS, None]})] = (
+        None
+    )
 
     @model_validator(mode="before")
     @classmethod
