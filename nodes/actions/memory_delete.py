@@ -23,7 +23,6 @@ from thoughtcycle.nodes.actions.deletion_targets import (
 from thoughtcycle.nodes.actions.item_forms import id_in, ids_in
 from thoughtcycle.nodes.actions.view_queries import EVERYTHING, LAST, has_run, meaning_of
 from thoughtcycle.nodes.base.turn import Turn
-from thoughtcycle.nodes.recall import rebrief
 from thoughtcycle.prompts.loader import Language
 
 log = logging.getLogger(__name__)
@@ -161,7 +160,7 @@ class MemoryDelete(Action[Chosen]):
             about=forgotten_topics(view, hidden, turn.language),
             final=final,
             recalled=[memory for memory in turn.state.get("recalled", ()) if memory["id"] not in ids],
-            changes=await rebrief(turn, without=ids),
+            outdated=ids,
         )
 
 

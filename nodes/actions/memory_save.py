@@ -185,6 +185,7 @@ class MemorySave(Action[list[SaveItem]]):
             "done" if new else "nothing",
             found=[record.id for record in records],
             recalled=turn.with_recalled(map(without_secrets, records)),
+            outdated=[item.record.id for item in saved if item.outcome == "superseded"],
         )
 
 

@@ -120,6 +120,7 @@ class MemoryUpdate(Action[list[UpdateItem]]):
             self.say(turn.language, "outcome", count=len(changed), refused=refused),
             found=[record.id for record in changed],
             recalled=turn.with_recalled(map(without_secrets, changed)),
+            outdated=[record.id for record in changed],
         )
 
 
