@@ -94,6 +94,10 @@ class Action(ABC, Generic[T]):
         """`given` as plain JSON; equal keys mean the same work (TC-4)."""
         return given
 
+    def whole(self, given: T, known: Collection[str]) -> T:
+        """`given` with the ids of `known` memories whole where it has their short form."""
+        return given
+
     def when(self, language: Language) -> str:
         """When to use it: its text for the router."""
         return texts(language, f"actions/{self.file}", self.package)["when"]
@@ -149,18 +153,20 @@ class Action(ABC, Generic[T]):
             outcome = Outcome(turn.texts("cycle")["paused.unkept"], "refused")
             return await self._record(turn, view, _step(self.name, None, outcome, "refused"), None)
         given, by_rules = await self._given(turn, view) if self.question else (None, False)
-        key = _plain(self.input_key(given))  # type: ignore[arg-type]
+        given = self.whole(given, [memory["id"] for memory in view.recalled])  # type: ignore[arg-type]
+        key = _plain(self.input_key(given))
         inputs = [step["input"] for step in view.steps if step["action"] == self.name]
         if self.question and key in inputs:
             outcome = Outcome(turn.texts("cycle")["repeated"])
             return await self._record(turn, view, _step(self.name, key, outcome, "repeated"), None)
-        outcome = await self.act(given, turn)  # type: ignore[arg-type]
+        outcome = await self.act(given, turn)
         step = _step(self.name, key, outcome, outcome.status)
         if by_rules:
             step["by"] = "rules"
         turn, changes = await _renewed(turn, outcome)
         after = turn.view()
-        after = replace(after, steps=(*after.steps, step), usage=view.usage)
+        done = (step,) if self.question or not self.ends else ()  # what only answers is done with its text
+        after = replace(after, steps=(*after.steps, *done), usage=view.usage)
         speaks = self.ends or (turn.explain == "on" and outcome.status != "asked")
         text = await self._tell(turn, after, step) if speaks else None
         if text is None or not text.additional_kwargs.get("cut"):

@@ -1,14 +1,14 @@
 """MemoryDelete: takes recalled memories out of every path, for good when the user says so (TC-11)."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.language.intents import is_final
-from thoughtcycle.memory.model import MemoryRecord
+from thoughtcycle.memory.model import MemoryRecord, whole_id
 from thoughtcycle.memory.model import Status as MemoryStatus
 from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.text.secrets import masked
@@ -119,6 +119,10 @@ class MemoryDelete(Action[Chosen]):
     def input_key(self, given: Chosen) -> Any:
         ids = sorted(set(ids_of(given)))
         return {"ids": ids, "final": True} if isinstance(given, ForGood) and given.final else ids
+
+    def whole(self, given: Chosen, known: Collection[str]) -> Chosen:
+        ids = [whole_id(id, known) for id in ids_of(given)]
+        return given.model_copy(update={"ids": ids}) if isinstance(given, ForGood) else ids
 
     async def act(self, given: Chosen, turn: Turn) -> Outcome:
         """Deletes what the user asked for in words that the rules understand; else, and for many, asks first.
