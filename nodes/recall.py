@@ -19,6 +19,7 @@ from thoughtcycle.nodes.base import recent_window as windows
 from thoughtcycle.nodes.base.cycle import open_cycle
 from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.base.message import user_message
+from thoughtcycle.nodes.base.redaction import redacted_state
 from thoughtcycle.nodes.base.run import WORDS_ONLY
 from thoughtcycle.nodes.base.state import Briefing, BriefSection, StateUpdate
 from thoughtcycle.nodes.base.turn import Turn, short_form
@@ -156,12 +157,26 @@ async def _recent(turn: Turn, tip: str | None) -> tuple[list[Cycle], list[Uttera
     return cycles, windows.fit(recent, limits.window_tokens)
 
 
-async def rebrief(turn: Turn, without: Collection[str]) -> StateUpdate:
-    """Window and briefing of this turn made again, after the memories `without` were hidden."""
+async def rebrief(turn: Turn, changed: Collection[str], hidden: Collection[str]) -> StateUpdate:
+    """The state after memories were changed or hidden within the turn, without their former text.
+
+    Window and briefing are made again; steps and replies of this turn lose the words of what is hidden.
+    While the database is away, nothing of memory is shown.
+    """
+    away = Briefing(text=turn.texts("cycle")["briefing_away"], shown=[], left_out=0, tokens=0)
+    unread: StateUpdate = {"window": [], "briefing": _with_files(turn, away)}
+    return await turn.memory.availability.read(lambda: _rebriefed(turn, changed, hidden), unread)
+
+
+async def _rebriefed(turn: Turn, changed: Collection[str], hidden: Collection[str]) -> StateUpdate:
     id = turn.state.get("cycle_id")
     cycle = await turn.memory.transcript.cycle(turn.user, id) if id is not None else None
-    material, (cycles, window) = await asyncio.gather(
-        _gather(turn, cycle), _recent(turn, turn.state.get("parent"))
+    material, (cycles, window), gone = await asyncio.gather(
+        _gather(turn, cycle),
+        _recent(turn, turn.state.get("parent")),
+        turn.memory.erasure.hidden_since(turn.user, turn.at),
     )
-    material = material.with_recent(cycles).without_memories(without)
-    return {"briefing": _briefing(turn, material), "window": window}
+    said = {"at": turn.state.get("at"), "steps": turn.state.get("steps", []), "messages": turn.replies()}
+    redacted = redacted_state(said, gone) if gone else {}
+    briefing = _briefing(turn, material.with_recent(cycles).renewed(changed, hidden))
+    return {**redacted, "briefing": briefing, "window": window}

@@ -5,11 +5,12 @@ import hashlib
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from langchain_core.messages import AIMessage
+from langgraph.graph.message import add_messages
 
 from thoughtcycle.errors import ModelFailed, ModelUnreadable
 from thoughtcycle.memory.model import Recalled, Step
@@ -20,8 +21,9 @@ from thoughtcycle.mind.coercion import UnusableAnswer
 from thoughtcycle.mind.rules import RuleMind
 from thoughtcycle.mind.streaming import finish, speak
 from thoughtcycle.nodes.base.cycle import as_cycle_message
-from thoughtcycle.nodes.base.state import StateUpdate
+from thoughtcycle.nodes.base.state import State, StateUpdate
 from thoughtcycle.nodes.base.turn import Turn
+from thoughtcycle.nodes.recall import rebrief
 from thoughtcycle.prompts.loader import LANGUAGES, Language, texts
 
 T = TypeVar("T")
@@ -49,8 +51,8 @@ class Outcome:
     """Whether they are erased with no way back, or shall be."""
     recalled: list[Recalled] | None = None
     """The thread's recalled memories afterwards; None: unchanged."""
-    changes: StateUpdate | None = None
-    """Other state keys that the action changes."""
+    outdated: Collection[str] = ()
+    """Ids of the memories whose text it replaced or hid: this turn shows nothing of that text any more."""
 
 
 class Action(ABC, Generic[T]):
@@ -90,6 +92,10 @@ class Action(ABC, Generic[T]):
 
     def input_key(self, given: T) -> Any:
         """`given` as plain JSON; equal keys mean the same work (TC-4)."""
+        return given
+
+    def whole(self, given: T, known: Collection[str]) -> T:
+        """`given` with the ids of `known` memories whole where it has their short form."""
         return given
 
     def when(self, language: Language) -> str:
@@ -145,28 +151,31 @@ class Action(ABC, Generic[T]):
         view = turn.view()
         if self.writes and view.withheld:  # whatever a model decided
             outcome = Outcome(turn.texts("cycle")["paused.unkept"], "refused")
-            return await self._record(turn, view, _step(self.name, None, outcome, "refused"), outcome, None)
+            return await self._record(turn, view, _step(self.name, None, outcome, "refused"), None)
         given, by_rules = await self._given(turn, view) if self.question else (None, False)
-        key = _plain(self.input_key(given))  # type: ignore[arg-type]
+        given = self.whole(given, [memory["id"] for memory in view.recalled])  # type: ignore[arg-type]
+        key = _plain(self.input_key(given))
         inputs = [step["input"] for step in view.steps if step["action"] == self.name]
         if self.question and key in inputs:
             outcome = Outcome(turn.texts("cycle")["repeated"])
-            return await self._record(turn, view, _step(self.name, key, outcome, "repeated"), outcome, None)
-        outcome = await self.act(given, turn)  # type: ignore[arg-type]
+            return await self._record(turn, view, _step(self.name, key, outcome, "repeated"), None)
+        outcome = await self.act(given, turn)
         step = _step(self.name, key, outcome, outcome.status)
         if by_rules:
             step["by"] = "rules"
-        recalled = view.recalled if outcome.recalled is None else tuple(outcome.recalled)
-        after = replace(view, steps=(*view.steps, step), recalled=recalled)
+        turn, changes = await _renewed(turn, outcome)
+        after = turn.view()
+        done = (step,) if self.question or not self.ends else ()  # what only answers is done with its text
+        after = replace(after, steps=(*after.steps, *done), usage=view.usage)
         speaks = self.ends or (turn.explain == "on" and outcome.status != "asked")
         text = await self._tell(turn, after, step) if speaks else None
         if text is None or not text.additional_kwargs.get("cut"):
-            return await self._record(turn, view, step, outcome, text)
-        update = await self._record(turn, view, {**step, "status": "cut"}, outcome, text)
+            return await self._record(turn, view, step, text, changes)
+        update = await self._record(turn, view, {**step, "status": "cut"}, text, changes)
         if self.ends:  # half a reply must not pass for a whole one
             failure = ModelFailed("reply_cut")
             notice = await speak(failure.text(turn.language), chat_history=False)
-            update |= {"messages": [text, notice], "failure": failure.code}
+            update |= {"messages": [*update["messages"], notice], "failure": failure.code}
         return update
 
     async def _given(self, turn: Turn, view: View) -> tuple[T, bool]:
@@ -213,8 +222,14 @@ class Action(ABC, Generic[T]):
         return self.reply.by_rules(view) or self.say(view.language, "status").rstrip("…")
 
     async def _record(
-        self, turn: Turn, view: View, step: Step, outcome: Outcome, text: AIMessage | None
+        self,
+        turn: Turn,
+        view: View,
+        step: Step,
+        text: AIMessage | None,
+        changes: StateUpdate | None = None,
     ) -> StateUpdate:
+        """The state after a step, which is appended to the cycle; `changes`: what the step changed in it."""
         if view.left_out:
             step = {**step, "left_out": [*view.left_out]}
         if tokens := sum(use.input + use.output for use in view.usage):
@@ -222,16 +237,14 @@ class Action(ABC, Generic[T]):
         if not turn.context.incognito:
             await self.keep(turn, step, text)
         update: StateUpdate = {
+            **(changes or {}),
             "steps": [*turn.state.get("steps", ()), step],
             "usage": turn.spent(view),
-            **(outcome.changes or {}),
         }
         if text is not None:
-            update["messages"] = [text]
-        if outcome.recalled is not None:
-            update["recalled"] = outcome.recalled
+            update["messages"] = [*update.get("messages", ()), text]
         if turn.calls:
-            update["calls"] = [] if self.ends or outcome.status == "asked" else [*turn.calls[1:]]
+            update["calls"] = [] if self.ends or step["status"] == "asked" else [*turn.calls[1:]]
         return update
 
     async def keep(self, turn: Turn, step: Step, text: AIMessage | None) -> None:
@@ -240,6 +253,18 @@ class Action(ABC, Generic[T]):
         if cycle is not None:
             said = as_cycle_message(text, turn) if text is not None else None
             await turn.memory.transcript.append(turn.user, cycle, turn.execution, step, said)
+
+
+async def _renewed(turn: Turn, outcome: Outcome) -> tuple[Turn, StateUpdate]:
+    """The turn as it is after an action, and what of its state has changed."""
+    changes: StateUpdate = {} if outcome.recalled is None else {"recalled": outcome.recalled}
+    if outcome.outdated:
+        kept = {memory["id"] for memory in outcome.recalled or ()}
+        hidden = [id for id in outcome.outdated if id not in kept]
+        changes |= await rebrief(turn, outcome.outdated, hidden)
+    messages = add_messages(turn.state["messages"], changes.get("messages", []))  # type: ignore[arg-type]
+    state = State(**{**turn.state, **changes, "messages": messages})  # type: ignore[typeddict-item]
+    return replace(turn, state=state), changes
 
 
 def _plain(key: Any) -> Any:

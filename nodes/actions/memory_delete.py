@@ -1,14 +1,14 @@
 """MemoryDelete: takes recalled memories out of every path, for good when the user says so (TC-11)."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 from thoughtcycle.errors import NotAllowed
 from thoughtcycle.language.intents import is_final
-from thoughtcycle.memory.model import MemoryRecord
+from thoughtcycle.memory.model import MemoryRecord, whole_id
 from thoughtcycle.memory.model import Status as MemoryStatus
 from thoughtcycle.memory.redaction import ERASING
 from thoughtcycle.memory.text.secrets import masked
@@ -23,7 +23,6 @@ from thoughtcycle.nodes.actions.deletion_targets import (
 from thoughtcycle.nodes.actions.item_forms import id_in, ids_in
 from thoughtcycle.nodes.actions.view_queries import EVERYTHING, LAST, has_run, meaning_of
 from thoughtcycle.nodes.base.turn import Turn
-from thoughtcycle.nodes.recall import rebrief
 from thoughtcycle.prompts.loader import Language
 
 log = logging.getLogger(__name__)
@@ -121,6 +120,10 @@ class MemoryDelete(Action[Chosen]):
         ids = sorted(set(ids_of(given)))
         return {"ids": ids, "final": True} if isinstance(given, ForGood) and given.final else ids
 
+    def whole(self, given: Chosen, known: Collection[str]) -> Chosen:
+        ids = [whole_id(id, known) for id in ids_of(given)]
+        return given.model_copy(update={"ids": ids}) if isinstance(given, ForGood) else ids
+
     async def act(self, given: Chosen, turn: Turn) -> Outcome:
         """Deletes what the user asked for in words that the rules understand; else, and for many, asks first.
 
@@ -161,7 +164,7 @@ class MemoryDelete(Action[Chosen]):
             about=forgotten_topics(view, hidden, turn.language),
             final=final,
             recalled=[memory for memory in turn.state.get("recalled", ()) if memory["id"] not in ids],
-            changes=await rebrief(turn, without=ids),
+            outdated=ids,
         )
 
 

@@ -11,6 +11,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     StringConstraints,
+    WithJsonSchema,
     model_validator,
 )
 
@@ -76,7 +77,9 @@ class SaveItem(BaseModel):
     content: Content
     bindings: Bindings = []
     kind: Annotated[Kind | None, BeforeValidator(_one_of(get_args(Kind)))] = None
-    key: Annotated[str | None, BeforeValidator(_one_of(SLOTS))] = None
+    key: Annotated[str | None, BeforeValidator(_one_of(SLOTS)), WithJsonSchema({"enum": [*SLOTS, None]})] = (
+        None
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -182,6 +185,7 @@ class MemorySave(Action[list[SaveItem]]):
             "done" if new else "nothing",
             found=[record.id for record in records],
             recalled=turn.with_recalled(map(without_secrets, records)),
+            outdated=[item.record.id for item in saved if item.outcome == "superseded"],
         )
 
 

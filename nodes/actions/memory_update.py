@@ -1,12 +1,13 @@
 """MemoryUpdate: gives recalled memories new content; the former version stays in history (TC-10)."""
 
 import logging
+from collections.abc import Collection
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from thoughtcycle.errors import InputRefused, NotAllowed
-from thoughtcycle.memory.model import MemoryRecord, as_text
+from thoughtcycle.memory.model import MemoryRecord, as_text, whole_id
 from thoughtcycle.memory.rules.completion import dated
 from thoughtcycle.memory.text.secrets import without_secrets
 from thoughtcycle.mind.base import Question, View
@@ -101,6 +102,9 @@ class MemoryUpdate(Action[list[UpdateItem]]):
     def input_key(self, given: list[UpdateItem]) -> Any:
         return sorted([item.id, as_text(item.content)] for item in given)
 
+    def whole(self, given: list[UpdateItem], known: Collection[str]) -> list[UpdateItem]:
+        return [item.model_copy(update={"id": whole_id(item.id, known)}) for item in given]
+
     async def act(self, given: list[UpdateItem], turn: Turn) -> Outcome:
         allowed = {memory["id"] for memory in turn.state.get("recalled", ())}
         longest = turn.services.limits.content_chars
@@ -120,6 +124,7 @@ class MemoryUpdate(Action[list[UpdateItem]]):
             self.say(turn.language, "outcome", count=len(changed), refused=refused),
             found=[record.id for record in changed],
             recalled=turn.with_recalled(map(without_secrets, changed)),
+            outdated=[record.id for record in changed],
         )
 
 

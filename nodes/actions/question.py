@@ -1,7 +1,6 @@
 """Question: asks the user for what memory does not hold; ends the cycle (TC-7)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from langchain_core.messages import AIMessage
@@ -87,8 +86,7 @@ class AskQuestion(Action[None]):
 
     async def _tell(self, turn: Turn, view: View, step: Step) -> AIMessage:
         """Asks for consent in our own words, whatever the mind: they name just what would be deleted."""
-        if deletion_asked(view.steps[:-1]):
-            before = replace(view, steps=view.steps[:-1])
-            text = question_by_rules(before)
+        if deletion_asked(view.steps):
+            text = question_by_rules(view)
             return await speak(text, chat_history=True, name=self.reply.name, begun=turn.begun)
         return await super()._tell(turn, view, step)

@@ -3,7 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from thoughtcycle.language.intents import Target, Understanding, parse_choice, understand
+from thoughtcycle.language.facts import Fact
+from thoughtcycle.language.intents import (
+    Target,
+    Understanding,
+    offered_fact,
+    parse_choice,
+    parse_consent,
+    understand,
+)
 from thoughtcycle.memory.model import Recalled
 from thoughtcycle.memory.text.analyzer import terms
 from thoughtcycle.memory.text.secrets import holds_secret
@@ -34,6 +42,8 @@ def meaning_of(view: View) -> Understanding:
         ]
         kept = (fact for fact in whole if not tells_in_passing(f"{fact.words}\n{fact.content}", view.message))
         meaning = replace(meaning, facts=tuple(kept))
+    if parse_consent(view.message) and (fact := _offered(view)):
+        return replace(meaning, facts=(replace(fact, words=view.message),), social=None, beyond=False)
     options = () if meaning.facts or meaning.asked or meaning.forget else offered_choices(view)
     place = parse_choice(view.message, len(options), view.language) if options else None
     if place is None:
@@ -41,6 +51,12 @@ def meaning_of(view: View) -> Understanding:
     named = view.message.strip(" .,!?;:")
     target = Target(named, words=options[place], one=True)
     return replace(meaning, forget=(named,), targets=(target,), social=None, beyond=False)
+
+
+def _offered(view: View) -> Fact | None:
+    """The fact that the last reply offers to keep."""
+    last = view.history[-1] if view.history else None
+    return offered_fact(last["content"], view.now) if last and last["role"] == "assistant" else None
 
 
 def offered_choices(view: View) -> tuple[str, ...]:

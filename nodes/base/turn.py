@@ -26,7 +26,7 @@ from thoughtcycle.nodes.base.services import Services
 from thoughtcycle.nodes.base.state import Spent, State
 from thoughtcycle.nodes.base.thread import announce_turn, running_thread
 from thoughtcycle.prompts.loader import Language, Texts, texts
-from thoughtcycle.text_clipping import CHARACTERS_PER_TOKEN
+from thoughtcycle.text_clipping import CHARACTERS_PER_TOKEN, clip_at_word
 
 
 @dataclass(frozen=True)
@@ -184,11 +184,15 @@ class Turn(Run):
         return [*former, *fresh.values()][-self.services.limits.recalled :]
 
 
+SHORT_FORM = 1_600
+"""Characters of a memory in the state; a longer one ends with an ellipsis."""
+
+
 def short_form(record: MemoryRecord) -> Recalled:
     """A memory as the thread's state and the prompts carry it."""
     return Recalled(
         id=record.id,
-        content=" ".join(record.text.split())[:400],
+        content=clip_at_word(record.line, SHORT_FORM),
         kind=record.kind,
         key=record.key,
         at=record.valid_from.date().isoformat(),

@@ -508,7 +508,7 @@ async def test_where_actions_explain_themselves_each_has_its_text(
 async def test_calls_are_shown_in_the_form_of_their_tools(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     async with tools_lab(tmp_path, fake_openai) as cycle:
         id = await told(cycle, fake_openai)
-        change = ToolCall("MemoryUpdate", {"memories": [{"_id": id, "content": "Nome: Pedro Lima"}]})
+        change = ToolCall("MemoryUpdate", {"memories": [{"_id": id[:8], "content": "Nome: Pedro Lima"}]})
         fake_openai.say(Reply(calls=(SEARCH, change)), "Corrigi.")
         await listen(cycle, "Na verdade me chamo Pedro Lima.")
         messages = fake_openai.requests[-1].body["messages"]

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from thoughtcycle.errors import ThoughtcycleError, for_strangers
 from thoughtcycle.memory.memory import Memory
-from thoughtcycle.memory.model import MemoryDraft, Source
+from thoughtcycle.memory.model import SHORT, MemoryDraft, Source
 from thoughtcycle.memory.search import as_found
 from thoughtcycle.memory.text.secrets import answering
 from thoughtcycle.nodes.actions.memory_save import Binding, safe_bindings, said, usable
@@ -16,9 +16,10 @@ from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.nodes.base.message import tells_in_passing
 from thoughtcycle.nodes.base.run import search_or_words
 from thoughtcycle.prompts.loader import Language, texts
+from thoughtcycle.text_clipping import clip_at_word
 
-SHORT, LONGEST = 8, 400
-"""Characters of an id, and of a memory, that a model is shown."""
+LONGEST = 400
+"""Characters of a memory that a model is shown."""
 
 Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), Field(max_length=2_000)]
 Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=SHORT, max_length=200)]
@@ -90,7 +91,7 @@ class ToolService:
         lines = []
         for record in records:
             about = ", ".join(filter(None, (record.kind, record.valid_from.date().isoformat())))
-            lines.append(f"[{record.id[:SHORT]}] {' '.join(record.text.split())[:LONGEST]} ({about})")
+            lines.append(f"[{record.id[:SHORT]}] {clip_at_word(record.line, LONGEST)} ({about})")
         text = self.texts.fill("search.found", count=len(records), memories="\n".join(lines))
         return ToolAnswer(text, tuple(record.id for record in records))
 

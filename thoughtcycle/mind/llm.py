@@ -124,7 +124,7 @@ class LLMMind(Mind):
             messages = repair_prompt(question, view, messages, answer, str(problem))
         answer = await self._answer(question, view, messages)
         try:
-            return _read(question, view, answer, repaired=True)
+            return _read(question, view, answer)
         except UnusableAnswer as problem:
             _log.info("the answer to %s is unusable again: %s", question.name, problem)
             endpoint = self._slots[question.role].endpoint
@@ -214,13 +214,13 @@ class LLMMind(Mind):
         return (self._slots[role], *self._fallback)
 
 
-def _read(question: Question[T], view: View, answer: str, *, repaired: bool = False) -> T:
+def _read(question: Question[T], view: View, answer: str) -> T:
     """The value of an answer, and a note for each item that is left out. Raises UnusableAnswer."""
     if question.read is not None:
         return question.read(without_thoughts(answer))
     left_out: list[str] = []
     value: T = parse(answer, question.schema, left_out)
-    if repaired and (example := example_of(question, view)) and value == parse(example, question.schema):
+    if (example := example_of(question, view)) and value == parse(example, question.schema):
         raise UnusableAnswer("it repeats the example")
     if left_out:
         _log.info("of the answer to %s is left out: %s", question.name, "; ".join(left_out))

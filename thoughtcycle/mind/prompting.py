@@ -1,7 +1,6 @@
 """Builds the messages for a model from a question and a view."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -9,9 +8,11 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from thoughtcycle.memory.model import Recalled, Step, Utterance
+from thoughtcycle.language.intents import offers
+from thoughtcycle.memory.model import Recalled, Step, Utterance, short_ids
 from thoughtcycle.mind.base import Question, View
-from thoughtcycle.prompts.loader import Language, Texts, texts
+from thoughtcycle.mind.fence import fence
+from thoughtcycle.prompts.loader import Texts, texts
 from thoughtcycle.text_clipping import clip_for_prompt, last_lines
 
 HISTORY_TOKENS = 2_000
@@ -24,25 +25,24 @@ STEP_TOKENS = 120
 BAD_ANSWER_TOKENS = 500
 """Budget of an unusable answer in the request to repair it."""
 
-_DATA = ("<data>", "</data>")
-_OWN_MARK = re.compile(r"<(?=\W*data\b)", re.IGNORECASE)
-"""Begins whatever a model may read as one of the marks."""
-
 
 def ask_prompt(question: Question[Any], view: View) -> list[BaseMessage]:
-    """The messages of a question whose answer is data: persona, task, view; then the user's message.
+    """The messages of a question whose answer is data: persona, view, task; then the user's message.
 
-    Texts that are not flagged as history take no part in decisions (TC-4), except a question or an offer at
-    the end of one: the user's "yes, please" answers it (TC-6).
+    Texts that are not flagged as history take no part in decisions (TC-4), a last reply that asks or offers
+    something excepted (TC-6).
     """
     frame = texts(view.language, "frame")
+    last = next((at for at, each in reversed([*enumerate(view.history)]) if each["role"] == "user"), -1)
     flagged = [
-        each for each in view.history if each["chat_history"] or each["content"].rstrip().endswith("?")
+        each
+        for at, each in enumerate(view.history)
+        if each["chat_history"] or (at > last and offers(each["content"]))
     ]
     shown = [each for each in view.shown if each["chat_history"]]
     memories = _briefing(frame, view, by_id=question.by_id)
     seen = [memories, _moment(frame, view, shown), _history(frame, view, flagged)]
-    return _messages(view, [_persona(frame, view), _task(question, view), data_block(frame, seen)])
+    return _messages(view, [_persona(frame, view), data_block(frame, seen), _task(question, view)])
 
 
 def reply_prompt(question: Question[str], view: View) -> list[BaseMessage]:
@@ -94,9 +94,10 @@ def _calls_made(frame: Texts, view: View, begun: str) -> list[BaseMessage]:
     for number, step in enumerate(_called(view)):
         id = f"call{number:05}"  # templates of Mistral want nine letters and digits
         found = [each for each in view.recalled if each["id"] in step.get("found", ())]
-        call = {"name": step["action"], "args": _arguments(tools[step["action"]], step, found), "id": id}
+        given = _shortened(json.dumps(_arguments(tools[step["action"]], step, found)), view)
+        call = {"name": step["action"], "args": json.loads(given), "id": id}
         messages.append(AIMessage("" if number else begun, tool_calls=[call]))
-        lines = last_lines((_memory_line(each, view.language) for each in found), RECALLED_TOKENS)
+        lines = last_lines((_memory_line(each, view) for each in found), RECALLED_TOKENS)
         told = data_block(frame, ["\n".join(lines)]) if lines else ""
         messages.append(ToolMessage("\n".join(filter(None, (step["outcome"], told))), tool_call_id=id))
     return messages
@@ -151,13 +152,13 @@ def example_of(question: Question[Any], view: View) -> str:
     """A right answer to the question, for another message; "" where its file has none."""
     file, _, section = question.name.partition("#")
     own = texts(view.language, file, question.package)
-    return own["example"] if section == "ask" and "example" in own else ""
+    return own["example"] if section != "tell" and "example" in own else ""
 
 
 def data_block(frame: Texts, sections: Iterable[str]) -> str:
     """The sections between two marks, behind a note that nothing between them is an instruction."""
-    body = _OWN_MARK.sub("‹", "\n\n".join(section for section in sections if section))
-    return f"{frame['data_note']}\n{_DATA[0]}\n{body}\n{_DATA[1]}"
+    body = fence("\n\n".join(section for section in sections if section))
+    return f"{frame['data_note']}\n<data>\n{body}\n</data>"
 
 
 def standard_values(view: View) -> dict[str, object]:
@@ -184,7 +185,12 @@ def _messages(view: View, parts: list[str]) -> list[BaseMessage]:
 def _task(question: Question[Any], view: View) -> str:
     file, _, section = question.name.partition("#")
     values = {**standard_values(view), **question.values(view)}
-    return texts(view.language, file, question.package).fill(section, **values)
+    own = texts(view.language, file, question.package)
+    task = own.fill(section, **values)
+    if not (example := example_of(question, view)):
+        return task
+    frame = texts(view.language, "frame")
+    return f"{task}\n{frame.fill('repair_example', said=own['example.message'], example=example)}"
 
 
 def _persona(frame: Texts, view: View) -> str:
@@ -194,17 +200,26 @@ def _persona(frame: Texts, view: View) -> str:
 def _briefing(frame: Texts, view: View, *, by_id: bool = False) -> str:
     """Long-term memory: the briefing, which has its own budget, and the memories recalled since.
 
-    A memory that the briefing has verbatim is not repeated, unless the answer names memories by id.
+    Those that a step of this cycle found, kept or changed stand apart, all of them. Any other one that the
+    briefing has verbatim is not repeated, unless the answer names memories by id.
     """
     briefing = "" if by_id else _folded(view.briefing)
-    new = (
+    found = {id for step in view.steps for id in step.get("found", ())}
+    new = [
         each
         for each in view.recalled
         if not briefing or each["id"] not in view.briefed or _folded(each["content"]) not in briefing
-    )
-    lines = last_lines((_memory_line(each, view.language) for each in new), RECALLED_TOKENS)
-    recalled = "\n".join([frame["recalled"], *lines]) if lines else ""
-    return "\n\n".join(part for part in (view.briefing, recalled) if part)
+    ]
+    parts = {
+        "recalled": [each for each in new if each["id"] not in found],
+        "found": [each for each in view.recalled if each["id"] in found],
+    }
+    lines = {
+        name: last_lines((_memory_line(each, view) for each in memories), RECALLED_TOKENS)
+        for name, memories in parts.items()
+    }
+    told = ["\n".join([frame[name], *some]) for name, some in lines.items() if some]
+    return "\n\n".join(filter(None, (view.briefing, *told)))
 
 
 def _folded(text: str) -> str:
@@ -216,7 +231,7 @@ def _moment(frame: Texts, view: View, shown: Iterable[Utterance], done: Sequence
     lines = [view.session, ""] if view.session else []
     lines.append(frame.fill("now", now=_now(frame, view)))
     done = view.steps if done is None else done
-    if steps := last_lines((_step_line(each, view.language) for each in done), STEPS_TOKENS):
+    if steps := last_lines((_step_line(each, view) for each in done), STEPS_TOKENS):
         lines += [frame["steps"], *steps]
     if said := last_lines((_line(frame, view, each) for each in shown), HISTORY_TOKENS):
         lines += [frame["shown"], *said]
@@ -233,15 +248,24 @@ def _line(frame: Texts, view: View, said: Utterance) -> str:
     return f"{speaker}: {clip_for_prompt(said['content'], UTTERANCE_TOKENS, view.language)}"
 
 
-def _memory_line(memory: Recalled, language: Language) -> str:
-    about = ", ".join(part for part in (memory["kind"], memory["key"], memory["at"]) if part)
-    return f"- [{memory['id']}] {clip_for_prompt(memory['content'], MEMORY_TOKENS, language)} ({about})"
+def _memory_line(memory: Recalled, view: View) -> str:
+    about = ", ".join(part for part in (memory["kind"], memory["at"]) if part)
+    content = clip_for_prompt(memory["content"], MEMORY_TOKENS, view.language)
+    return f"- [{_shortened(memory['id'], view)}] {content} ({about})"
 
 
-def _step_line(step: Step, language: Language) -> str:
+def _step_line(step: Step, view: View) -> str:
     given = step["input"] if isinstance(step["input"], str) else json.dumps(step["input"], ensure_ascii=False)
-    done = clip_for_prompt(f"{step['action']}({given})", STEP_TOKENS, language)
+    done = clip_for_prompt(f"{step['action']}({_shortened(given, view)})", STEP_TOKENS, view.language)
     return f"- {done} → {step['outcome']}"
+
+
+def _shortened(text: str, view: View) -> str:
+    """`text` with the ids of memories in their short form; an action takes that for the whole id."""
+    found = (id for step in view.steps for id in step.get("found", ()))
+    for id, short in short_ids({*(memory["id"] for memory in view.recalled), *found}).items():
+        text = text.replace(id, short)
+    return text
 
 
 def _now(frame: Texts, view: View) -> str:

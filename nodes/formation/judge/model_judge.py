@@ -8,13 +8,14 @@ from typing import Any
 from thoughtcycle.errors import ModelFailed
 from thoughtcycle.language.facts import SUMMARY_WORDS
 from thoughtcycle.language.intents import CRITICAL, TEMPORARY
-from thoughtcycle.memory.model import Cycle, Judgement, MemoryRecord, Recalled
+from thoughtcycle.memory.model import SHORT, Cycle, Judgement, MemoryRecord, Recalled
 from thoughtcycle.memory.rules.layer_rules import layer_marks
 from thoughtcycle.memory.rules.word_budget import reply_text
 from thoughtcycle.memory.storage import Conflict
 from thoughtcycle.memory.text.secrets import masked
 from thoughtcycle.memory.text.spans import HIDDEN
 from thoughtcycle.mind.base import Mind, Question, View
+from thoughtcycle.mind.fence import fence
 from thoughtcycle.mind.rules import LONG
 from thoughtcycle.nodes.base.turn import short_form
 from thoughtcycle.nodes.formation.exchange import Exchange
@@ -22,7 +23,7 @@ from thoughtcycle.nodes.formation.judge.answer import Answer, ByRules, facts_of,
 from thoughtcycle.nodes.formation.judge.rule_judge import FILE, code_facts, dropped, judged_by_rules
 from thoughtcycle.nodes.formation.run import FormationRun, exchange_of
 from thoughtcycle.nodes.formation.state import FormationUpdate
-from thoughtcycle.prompts.loader import texts
+from thoughtcycle.prompts.loader import Language, texts
 from thoughtcycle.text_clipping import clip_for_prompt, first_parts
 
 TRIES = 4
@@ -102,10 +103,13 @@ async def judged(
         role="background",
         schema=Answer,
         by_rules=lambda view: ByRules(importance=None, summary="-", facts=[]),
-        values=lambda view: {"known": _listed(shown, view)},
     )
     view = View(
-        message=fenced(exchange), now=exchange.at, language=exchange.language, persona=exchange.persona
+        message=fenced(exchange),
+        now=exchange.at,
+        language=exchange.language,
+        persona=exchange.persona,
+        briefing=_listed(shown, exchange.language),
     )
     try:
         answer = await mind.ask(question, view)
@@ -128,17 +132,17 @@ def fenced(exchange: Exchange) -> str:
 
 
 def _plain(text: str, tokens: int, exchange: Exchange) -> str:
-    for mark in ("<exchange>", "</exchange>"):
-        text = text.replace(mark, mark.replace("<", "‹").replace(">", "›"))
-    return clip_for_prompt(masked(text), tokens, exchange.language)
+    return clip_for_prompt(masked(fence(text)), tokens, exchange.language)
 
 
-def _listed(known: Sequence[Recalled], view: View) -> str:
-    lines = (
-        f"{number}. {clip_for_prompt(masked(' '.join(each['content'].split())), KNOWN_TOKENS, view.language)}"
+def _listed(known: Sequence[Recalled], language: Language) -> str:
+    """The known memories, numbered, as they stand among the data of the prompt."""
+    own = texts(language, FILE)
+    lines = [
+        f"{number}. {clip_for_prompt(masked(' '.join(each['content'].split())), KNOWN_TOKENS, language)}"
         for number, each in enumerate(known, 1)
-    )
-    return "\n".join(lines) or texts(view.language, FILE)["none"]
+    ]
+    return "\n".join([own["known"], *(lines or [own["none"]])])
 
 
 def _completed(answer: Answer, exchange: Exchange, known: Sequence[Recalled], rules: Judgement) -> Judgement:
@@ -166,7 +170,7 @@ def compact_form(record: MemoryRecord) -> dict[str, Any]:
     """A memory in the compact form of HM-5, for prompts and export; `d` is the day it was last confirmed."""
     day = record.reinforced_at or record.updated
     return {
-        "i": record.id[:8],
+        "i": record.id[:SHORT],
         "t": record.kind,
         "c": masked(record.text),
         "w": round(record.weight, 2),

@@ -1,6 +1,6 @@
 """Intents of a message: remember, recall, forget, choose, greet; and how much it matters."""
 
-from thoughtcycle.language.intents.choice import parse_choice, parse_consent
+from thoughtcycle.language.intents.choice import offered_fact, offers, parse_choice, parse_consent
 from thoughtcycle.language.intents.forgetting import Target, is_final
 from thoughtcycle.language.intents.importance import (
     CONTEXT,
@@ -40,6 +40,8 @@ __all__ = [
     "disclosure",
     "forgets_everything",
     "is_final",
+    "offered_fact",
+    "offers",
     "parse_choice",
     "parse_consent",
     "score_importance",

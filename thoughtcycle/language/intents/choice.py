@@ -1,15 +1,19 @@
-"""Parses an answer to a question of ours: yes, no, or a choice such as "the first one" (TC-11)."""
+"""Parses offers of ours and answers to them: yes, no, or a choice such as "the first one" (TC-11)."""
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from typing import Any
 
+from thoughtcycle.language.facts import Fact, fact_behind
 from thoughtcycle.language.parse import compiled, fold
 from thoughtcycle.prompts.loader import LANGUAGES, Language, word_lists
 
 LONGEST = 60
 """Characters of an answer that only picks; a longer one says something of its own."""
+READ = 1_000
+"""Characters at the end of a reply in which an offer is looked for."""
 
 
 @cache
@@ -45,3 +49,18 @@ def parse_choice(text: str, count: int, language: Language) -> int | None:
         return count - 1 if count else None
     place = next(at for at, each in enumerate(data["ordinals"]) if re.fullmatch(each, match["pick"]))
     return place if place < count else None
+
+
+def offers(reply: str) -> bool:
+    """Whether a reply of the assistant asks or offers something, so that "yes, please" answers it."""
+    said = [(fold(reply[-READ:], language).text, _data(language)["offers"]) for language in LANGUAGES]
+    return any(re.search(pattern, text) for text, pattern in said)
+
+
+def offered_fact(reply: str, now: datetime) -> Fact | None:
+    """The fact that a reply offers to keep: "shall I remember that you prefer trains?"."""
+    for language in LANGUAGES:
+        folded = fold(reply[-READ:], language)
+        if match := re.search(_data(language)["offered"], folded.text):
+            return fact_behind(folded.original(*match.span("what")), "", language, now)
+    return None

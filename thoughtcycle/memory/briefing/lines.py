@@ -69,7 +69,7 @@ def day(at: datetime, zone: tzinfo | None) -> str:
 
 def of_memory(record: MemoryRecord, score: float, now: datetime, frame: Texts, *, labelled: bool) -> Item:
     """A memory, `labelled` with the topic of its key; one that ended says so, with its dates."""
-    text = clipped(record.text)
+    text = clipped(record.line)
     family = (record.key or "").split(":")[0]
     item = Item(
         id=record.id,
@@ -87,13 +87,13 @@ def of_memory(record: MemoryRecord, score: float, now: datetime, frame: Texts, *
 def of_former(record: MemoryRecord, current: Item, now: datetime, frame: Texts) -> Item:
     """The former version of a memory, on the line of the current one."""
     text = past(record, record.valid_to or record.updated, now, frame)
-    return replace(current, id=record.id, text=text, said=clipped(record.text))
+    return replace(current, id=record.id, text=text, said=clipped(record.line))
 
 
 def past(record: MemoryRecord, until: datetime, now: datetime, frame: Texts) -> str:
     """A fact that was once true, labelled as past with its dates."""
     dates = {"since": day(record.valid_from, now.tzinfo), "until": day(until, now.tzinfo)}
-    return frame.fill("past", text=clipped(record.text), **dates)
+    return frame.fill("past", text=clipped(record.line), **dates)
 
 
 def of_event(item: Item, now: datetime) -> Item:

@@ -59,10 +59,11 @@ class Material:
         messages = [hit for hit in self.found.messages if hit.cycle not in ids]
         return replace(self, found=replace(self.found, messages=messages), conversation=None)
 
-    def without_memories(self, ids: Collection[str]) -> "Material":
-        """The material without these memories."""
-        hits = [hit for hit in self.found.hits if hit.record.id not in ids]
-        former = {id: record for id, record in self.found.former.items() if id not in ids}
+    def renewed(self, changed: Collection[str], hidden: Collection[str]) -> "Material":
+        """The material after a change: nothing of `hidden` memories, no former text of `changed` ones."""
+        hits = [hit for hit in self.found.hits if hit.record.id not in hidden]
+        gone = {*changed, *hidden}
+        former = {id: record for id, record in self.found.former.items() if id not in gone}
         return replace(self, found=replace(self.found, hits=hits, former=former))
 
 

@@ -68,11 +68,13 @@ from thoughtcycle.memory.model.records import (
     Vector,
     as_json,
     as_text,
+    readable,
     searched_texts,
     storable,
     without_null,
 )
 from thoughtcycle.memory.model.search_hit import MemoryHit, MessageHit, Recalled
+from thoughtcycle.memory.model.short_ids import SHORT, short_ids, whole_id
 from thoughtcycle.memory.model.time import check_time_zone, utc_now
 
 __all__ = [
@@ -85,6 +87,7 @@ __all__ = [
     "LISTED",
     "PRIORITIES",
     "REPAIRABLE",
+    "SHORT",
     "STATUSES",
     "Access",
     "Attachment",
@@ -150,10 +153,13 @@ __all__ = [
     "owned",
     "owner_of",
     "pieces",
+    "readable",
     "revised",
     "searched_texts",
+    "short_ids",
     "storable",
     "stored_space",
     "utc_now",
+    "whole_id",
     "without_null",
 ]

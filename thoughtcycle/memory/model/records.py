@@ -125,6 +125,11 @@ class MemoryRecord(Frozen):
         """The content as one line of text."""
         return as_text(self.content)
 
+    @property
+    def line(self) -> str:
+        """The content as people and models read it."""
+        return " ".join(readable(self.content).split())
+
 
 class Vector(Frozen):
     """A search key of a memory: its content or one of its bindings (TC-15: `{"nosqlId": id}`)."""
@@ -175,6 +180,17 @@ def as_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return as_json(content) if file_of(content) is None else line_of(content)
+
+
+def readable(content: Any) -> str:
+    """Any memory content as people read it: of a structure its values with their names, never JSON."""
+    if isinstance(content, dict) and file_of(content) is None:
+        return "; ".join(f"{name}: {_inner(value)}" for name, value in content.items())
+    return ", ".join(map(_inner, content)) if isinstance(content, list) else as_text(content)
+
+
+def _inner(value: Any) -> str:
+    return f"({readable(value)})" if isinstance(value, (dict, list)) and value else readable(value)
 
 
 def as_json(content: Any) -> str:
