@@ -150,12 +150,15 @@ class FakeOpenAI:
         """Answers every request of `/v1/embeddings`, as a server does that has none."""
         self.on_silence: Callable[[], object] | None = None
         """Called, on the server's thread, when it has fallen silent without a word."""
+        self.models: tuple[str, ...] = ()
+        """What `/v1/models` lists."""
         self.strict = False
         """Whether it applies the rules of common chat templates."""
         self._go_on = threading.Event()
         self._queues: dict[str | None, deque[Behaviour]] = defaultdict(deque)
         routes = [
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            Route("/v1/models", self._listed, methods=["GET"]),
             Route("/v1/embeddings", self._embeddings, methods=["POST"]),
         ]
         config = uvicorn.Config(Starlette(routes=routes), port=0, log_level="critical", lifespan="off")
@@ -192,6 +195,7 @@ class FakeOpenAI:
         self._queues.clear()
         self.answer = self.embeddings = None
         self.strict = False
+        self.models = ()
         self._go_on = threading.Event()
 
     def go_on(self) -> None:
@@ -229,6 +233,9 @@ class FakeOpenAI:
         if recorded.stream:
             return StreamingResponse(self._events(reply, recorded), media_type="text/event-stream")
         return await self._plain(reply, request, recorded)
+
+    async def _listed(self, request: Request) -> Response:
+        return JSONResponse({"object": "list", "data": [{"id": name} for name in self.models]})
 
     async def _embeddings(self, request: Request) -> Response:
         recorded = await self._recorded(request)

@@ -9,6 +9,7 @@ from langchain_core.messages import HumanMessage
 
 from thoughtcycle.cli.attachments import ATTACH, describe_file, parse_attach, store_file
 from thoughtcycle.cli.display import Display, JsonDisplay, PipeDisplay, TerminalDisplay
+from thoughtcycle.cli.local_hint import local_hint
 from thoughtcycle.cli.options import TEXTS, one_line, print_error, ui_language
 from thoughtcycle.errors import InputRefused, StorageUnusable, ThoughtcycleError
 from thoughtcycle.memory.model import named_id, new_id
@@ -34,6 +35,7 @@ def run_chat(
         print_error(notice)
     terminal = sys.stdin.isatty()
     display: Display = JsonDisplay() if as_json else TerminalDisplay() if terminal else PipeDisplay()
+    hint = local_hint(settings, models) if terminal and not as_json else ""
     with BackgroundLoop() as runner:
         stack = AsyncExitStack()
         resources = runner.run(stack.enter_async_context(hold(settings, models)))
@@ -42,6 +44,8 @@ def run_chat(
             if terminal and not as_json:
                 section = "welcome.model" if models.configured else "welcome.rules"
                 display.line(TEXTS.fill(section, persona=context.persona))
+                if hint:
+                    display.line(hint)
             for line in read_lines(terminal):
                 if not _converse(runner, session, display, line):
                     break

@@ -23,6 +23,7 @@ def web(
     settings = call.settings
     with starting(settings.web.tuning):
         try:
+            from thoughtcycle.cli.local_hint import local_hint
             from thoughtcycle.mind.model_settings import ModelSettings
             from thoughtcycle.web.server.server import listen
         except ModuleNotFoundError:
@@ -30,10 +31,15 @@ def web(
         given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
         configured = {"user": call.owner, "web": settings.web.model_copy(update=given)}
 
-        def announce(address: str) -> None:
-            call.print({"url": address}, TEXTS.fill("web.listening", url=address))
+        models = ModelSettings()
+        hint = "" if call.as_json else local_hint(settings, models)
 
-        listen(settings.model_copy(update=configured), ModelSettings(), announce)
+        def announce(address: str) -> None:
+            call.print(
+                {"url": address}, "\n".join(filter(None, (TEXTS.fill("web.listening", url=address), hint)))
+            )
+
+        listen(settings.model_copy(update=configured), models, announce)
 
 
 def mcp(call: Call) -> None:

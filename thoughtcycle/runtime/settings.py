@@ -28,6 +28,7 @@ from thoughtcycle.nodes.base.limits import Limits
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 from thoughtcycle.runtime import auth_settings
 from thoughtcycle.runtime.auth_settings import AuthSettings, LongSecret
+from thoughtcycle.runtime.local_servers import PORTS
 from thoughtcycle.runtime.prices import Price, parse_prices
 
 _CHANNEL_VARIABLE = re.compile(r"CHANNELS__(?!_)(?:(?!__)[A-Z0-9_]){1,40}(?<!_)__SECRET")
@@ -135,6 +136,10 @@ class Settings(BaseSettings):
         le=100_000_000_000,
         description="Memory that the indexes of all users may take, in bytes; the rest is made when needed.",
     )
+    local_ports: Annotated[tuple[int, ...], NoDecode, BeforeValidator(_split)] = Field(
+        default=PORTS,
+        description="Where a first start looks for model servers on this computer; empty: it does not look.",
+    )
     prices: Annotated[dict[str, Price], NoDecode, BeforeValidator(parse_prices)] = Field(
         default_factory=dict,
         description="What models cost per million tokens, for the page: MODEL=INPUT/OUTPUT, by commas.",
@@ -184,6 +189,7 @@ def _expected(place: Sequence[int | str]) -> str:
     known = {
         "language": " | ".join(LANGUAGES),
         "time_zone": "IANA (America/Sao_Paulo)",
+        "local_ports": "1 … 65535,…",
         "prices": "MODEL=INPUT/OUTPUT,…",
     }
     return known.get(str(place[0]), "text")
