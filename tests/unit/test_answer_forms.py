@@ -1,15 +1,22 @@
 """The answers of the actions in every form that leaves no doubt, and those that do (TC-8 … TC-11)."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from thoughtcycle.mind.answer_form import response_format
 from thoughtcycle.mind.answer_parser import parse
+from thoughtcycle.mind.base import ActionCard, Question
 from thoughtcycle.mind.coercion import UnusableAnswer
 from thoughtcycle.nodes.actions.memory_delete import Chosen, ForGood
 from thoughtcycle.nodes.actions.memory_save import SaveItem
 from thoughtcycle.nodes.actions.memory_search import SearchContext
 from thoughtcycle.nodes.actions.memory_update import UpdateItem
+from thoughtcycle.nodes.actions.registry import discover
+from thoughtcycle.nodes.formation.judge.answer import FORM, Answer
+from thoughtcycle.nodes.name_decision import decision
 
 
 def kept(content: Any, *bindings: str, type: str = "text") -> SaveItem:
@@ -130,3 +137,37 @@ def test_half_a_deletion_is_no_answer() -> None:
 )
 def test_what_shall_be_looked_for(answer: str, contexts: list[str]) -> None:
     assert parse(answer, list[SearchContext]) == contexts
+
+
+def strict(form: Mapping[str, Any]) -> bool:
+    """Whether a schema keeps to the strict subset of OpenAI's structured outputs."""
+    if "anyOf" in form:
+        return all(map(strict, form["anyOf"]))
+    if form["type"] == "array":
+        return strict(form["items"])
+    if form["type"] != "object":
+        return form.keys() <= {"type", "enum"}
+    closed = form["additionalProperties"] is False and form["required"] == [*form["properties"]]
+    return closed and bool(form["properties"]) and all(map(strict, form["properties"].values()))
+
+
+@pytest.mark.spec("TC-14")
+def test_every_form_asked_for_is_strict_and_an_answer_in_it_is_read() -> None:
+    questions = [action.question for action in discover().values() if action.question is not None]
+    cards = [ActionCard(name, "") for name in discover()]
+    judging = Question("formation/judge#judge", "background", Answer, lambda view: None, form=FORM)
+    for question in (*questions, decision(cards), judging):
+        wanted = response_format(question)
+        assert wanted is not None and wanted["json_schema"]["schema"]["type"] == "object"
+        assert strict(wanted["json_schema"]["schema"])
+    item = {"type": "text", "content": "x", "bindings": [], "kind": None, "key": None}
+    assert parse(json.dumps({"items": [item]}), list[SaveItem]) == [kept("x")]
+    changed = {"_id": "a1", "content": "x", "bindings": None}
+    assert parse(json.dumps({"items": [changed]}), list[UpdateItem])[0].bindings is None
+    assert parse('{"ids": ["a1"], "final": false}', Chosen) == ForGood(ids=["a1"], final=False)
+    assert parse('{"items": []}', list[SearchContext]) == []
+
+
+def test_a_text_and_an_open_form_are_not_asked_for_by_schema() -> None:
+    for schema in (str, list[Any], dict[str, Any], Answer):
+        assert response_format(Question("a#b", "chat", schema, lambda view: None)) is None

@@ -49,6 +49,39 @@ def _sentence(value: Any) -> Any:
     return _line(value)
 
 
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+_TEXT, _NUMBER, _FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+_PLACE = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
+FORM = _object(
+    importance={"type": "integer"},
+    type={"type": "string", "enum": list(get_args(ExchangeType))},
+    summary=_TEXT,
+    facts={
+        "type": "array",
+        "items": _object(
+            t={"type": "string", "enum": list(_KINDS)},
+            c=_TEXT,
+            w=_NUMBER,
+            words=_TEXT,
+            bindings={"type": "array", "items": _TEXT},
+            landmark=_FLAG,
+            same_as=_PLACE,
+            replaces=_PLACE,
+        ),
+    },
+    mood={"anyOf": [_object(name=_TEXT, topic=_TEXT, intensity=_NUMBER), {"type": "null"}]},
+)
+"""JSON schema of the answer, for servers that keep to one."""
+
+
 class Answer(BaseModel):
     """The form of the answer; `importance_of`, `facts_of` and `mood_in` read its content."""
 

@@ -19,7 +19,7 @@ from thoughtcycle.mind.fence import fence
 from thoughtcycle.mind.rules import LONG
 from thoughtcycle.nodes.base.turn import short_form
 from thoughtcycle.nodes.formation.exchange import Exchange
-from thoughtcycle.nodes.formation.judge.answer import Answer, ByRules, facts_of, importance_of, mood_in
+from thoughtcycle.nodes.formation.judge.answer import FORM, Answer, ByRules, facts_of, importance_of, mood_in
 from thoughtcycle.nodes.formation.judge.rule_judge import FILE, code_facts, dropped, judged_by_rules
 from thoughtcycle.nodes.formation.run import FormationRun, exchange_of
 from thoughtcycle.nodes.formation.state import FormationUpdate
@@ -102,6 +102,7 @@ async def judged(
         name=f"{FILE}#judge",
         role="background",
         schema=Answer,
+        form=FORM,
         by_rules=lambda view: ByRules(importance=None, summary="-", facts=[]),
     )
     view = View(
