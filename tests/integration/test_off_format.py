@@ -8,6 +8,7 @@ import pytest
 from support.dialogue import HEAVY, REASON, TALK
 from support.fake_openai import FakeOpenAI
 from support.graphs import lab
+from thoughtcycle.prompts.loader import texts
 from torture import forms
 from torture.forms import DECISION, turns
 
@@ -91,3 +92,17 @@ async def test_a_model_without_a_word_does_not_end_in_an_error(
         fake_openai.say("", "", model=TALK)
         values = await product.say("Bom dia", language="pt")
         assert "Pode dizer de outro jeito" in values["messages"][-1].text and not values.get("failure")
+
+
+@pytest.mark.spec("TC-9")
+async def test_what_a_small_model_copies_from_the_example_is_not_kept(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    example = json.loads(texts("pt", "actions/memory_save")["example"])
+    async with lab(tmp_path, fake_openai, explain="off") as product:
+        fake_openai.say("MemorySave", "Finish", model=HEAVY)
+        fake_openai.say(json.dumps([*example, {"content": "Nome: Pedro"}]), model=REASON)
+        fake_openai.say("Prazer!", model=TALK)
+        values = await product.say("Meu nome é Pedro", language="pt")
+        assert [record.text for record in await product.memory.list("ana")] == ["Nome: Pedro"]
+        assert values["steps"][0]["left_out"] == [f"{len(example)} of the example"]

@@ -50,8 +50,9 @@ def _strict(node: Mapping[str, Any]) -> dict[str, Any] | None:
     if "anyOf" in node:
         arms = [_strict(arm) for arm in node["anyOf"]]
         return None if None in arms else {"anyOf": arms}
-    if "enum" in node or "const" in node:
-        return {name: node[name] for name in ("type", "enum", "const") if name in node}
+    if "enum" in node:
+        texts = {"type": "string", "enum": [value for value in node["enum"] if value is not None]}
+        return texts if None not in node["enum"] else {"anyOf": [texts, {"type": "null"}]}
     if node.get("type") == "array":
         items = _strict(node["items"]) if node.get("items") else None
         return None if items is None else {"type": "array", "items": items}

@@ -3,12 +3,13 @@
 import logging
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
+from pydantic import BaseModel
 
 from thoughtcycle.errors import ModelFailed, ModelUnreadable, ModelWithoutTools
 from thoughtcycle.mind.answer_form import response_format
@@ -220,12 +221,30 @@ def _read(question: Question[T], view: View, answer: str) -> T:
         return question.read(without_thoughts(answer))
     left_out: list[str] = []
     value: T = parse(answer, question.schema, left_out)
-    if (example := example_of(question, view)) and value == parse(example, question.schema):
-        raise UnusableAnswer("it repeats the example")
+    if example := example_of(question, view):
+        value = _without_copies(value, parse(example, question.schema), left_out)
     if left_out:
         _log.info("of the answer to %s is left out: %s", question.name, "; ".join(left_out))
         view.left_out.extend(left_out)
     return value
+
+
+def _without_copies(value: T, example: T, left_out: list[str]) -> T:
+    """`value` without what a small model copies from the example of its prompt; a search may equal it.
+
+    Raises UnusableAnswer where nothing else is left.
+    """
+    if isinstance(value, list) and isinstance(example, list):
+        copied = [item for item in value if isinstance(item, BaseModel) and item in example]
+        if not copied:
+            return value
+        left_out.append(f"{len(copied)} of the example")
+        own: Any = [item for item in value if item not in copied]
+        if own:
+            return cast(T, own)
+    elif value != example:
+        return value
+    raise UnusableAnswer("it repeats the example")
 
 
 def _decisions(chosen: Decisions, one_model: bool) -> Decisions:
