@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,8 @@ First = Callable[[], Awaitable[float]]
 
 
 def run() -> str:
-    """Both tables."""
-    return f"{asyncio.run(beside_bare())}\n\n{in_process()}"
+    """Three tables."""
+    return f"{asyncio.run(beside_bare())}\n\n{asyncio.run(sent())}\n\n{in_process()}"
 
 
 async def beside_bare() -> str:
@@ -54,8 +55,31 @@ async def beside_bare() -> str:
     return table(("greeting", "first token, p50", "× bare"), shown)
 
 
-async def _median(first: First) -> float:
-    return statistics.median([await first() for _ in range(GREETINGS + 2)][2:])
+async def sent() -> str:
+    """Per turn of a chat of ten greetings, each with a number of its own: requests, what they hold, and how much of it the turn before had."""
+    rows = []
+    with FakeOpenAI() as server:
+        for way in ("tools", "names"):
+            server.reset()
+            first = len(server.requests)
+            await _cycle(server, way, turns=10, answer=Reply(ANSWER.text))
+            asked = [
+                json.dumps(each.body["messages"]) for each in server.requests[first:] if each.model == "talk"
+            ]
+            per_turn = 1 if way == "tools" else 2
+            pairs = [*zip(asked, asked[per_turn:], strict=False)][5 * per_turn :]
+            size = sum(len(later) for _, later in pairs) / len(pairs)
+            shared = sum(_shared(*pair) for pair in pairs) / len(pairs)
+            rows.append((way, str(per_turn), f"{size * per_turn:.0f}", f"{shared / size:.0%}"))
+    return table(("decisions", "requests per turn", "characters of messages", "as in the turn before"), rows)
+
+
+def _shared(before: str, later: str) -> int:
+    return next((n for n, (one, other) in enumerate(zip(before, later, strict=False)) if one != other), 0)
+
+
+async def _median(first: First, turns: int = GREETINGS) -> float:
+    return statistics.median([await first() for _ in range(turns + 2)][2:])
 
 
 async def _first(stream: AsyncIterator[Any]) -> float:
@@ -90,15 +114,20 @@ async def _agent(server: FakeOpenAI) -> float:
     return await _median(first)
 
 
-async def _cycle(server: FakeOpenAI, way: Decisions) -> float:
+async def _cycle(
+    server: FakeOpenAI, way: Decisions, *, turns: int = GREETINGS, answer: Reply = ANSWER
+) -> float:
     mind = LLMMind.from_settings(one_model(server, decisions=way))
     with tempfile.TemporaryDirectory() as folder:
         async with lab(Path(folder), server, mind=mind, explain="auto") as opened:
             await mind.warm()
+            numbers = count(1)
 
             async def first() -> float:
-                server.say(*([Reply("Finish", delay=DELAY)] if way == "names" else []), ANSWER, model="talk")
-                given: Any = {"messages": [HumanMessage(HELLO)]}
+                server.say(
+                    *([Reply("Finish", delay=answer.delay)] if way == "names" else []), answer, model="talk"
+                )
+                given: Any = {"messages": [HumanMessage(f"{HELLO} {next(numbers)}")]}
                 stream = opened.graph.astream(
                     given,
                     {"configurable": {"thread_id": "t"}},
@@ -108,7 +137,7 @@ async def _cycle(server: FakeOpenAI, way: Decisions) -> float:
                 )
                 return await _first(stream)
 
-            return await _median(first)
+            return await _median(first, turns)
 
 
 def in_process() -> str:
