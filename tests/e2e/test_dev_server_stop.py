@@ -23,7 +23,7 @@ Start = Callable[[], AbstractContextManager[Running]]
 def endless(request: Recorded) -> Behaviour:
     """As `answers`, but no reply comes to its end."""
     known = answers(request)
-    final = request.model == TALK and "Finish(" in request.text("system")
+    final = request.model == TALK and "Finish(" in request.prompt
     return Reply(SLOW, hold_after=9) if final else known
 
 

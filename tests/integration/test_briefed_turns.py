@@ -82,9 +82,15 @@ async def test_the_reply_is_asked_for_in_the_order_promised(tmp_path: Path, fake
             fake_openai.say("Finish", model=HEAVY)
             fake_openai.say(f"A receita número {number} leva abóbora.", model=TALK)
             await cycle.say(f"Quero a receita {number} com abóbora e coentro", language="pt")
-        prompt = [request for request in fake_openai.requests if request.model == TALK][-1].text("system")
-        marks = ("Você é Katherine", "- taste: Odeia coentro", "Dito antes nesta conversa:", "Agora:")
-        marks = (*marks, "Conversa recente:", "Use a memória com naturalidade")
+        prompt = [request for request in fake_openai.requests if request.model == TALK][-1].prompt
+        marks = ("Você é Katherine", "Use a memória com naturalidade", "A receita número 2 leva abóbora.")
+        marks = (
+            *marks,
+            "- taste: Odeia coentro",
+            "Dito antes nesta conversa:",
+            "Agora:",
+            "Quero a receita 3",
+        )
         places = [prompt.index(mark) for mark in marks]
         assert places == sorted(places)
 
@@ -103,7 +109,7 @@ async def test_what_is_deleted_within_the_turn_leaves_its_briefing(
         fake_openai.say("Apaguei.", "Feito.", model=TALK)
         given = await briefing(cycle, "Esqueça meu médico.", smart_context=True, language="pt")
         assert "Zuza" not in json.dumps(given, ensure_ascii=False)
-        last = [request for request in fake_openai.requests if request.model == TALK][-1].text("system")
+        last = [request for request in fake_openai.requests if request.model == TALK][-1].prompt
         assert "Zuza" not in last
 
 
@@ -175,7 +181,7 @@ async def test_what_the_briefing_tells_is_told_once_and_stays_known_by_its_id(
         fake_openai.say("Mudei.", "Feito.", model=TALK)
         values = await cycle.say("Posso usar coentro?", language="pt")
         assert values["steps"][0]["found"] == [saved[0]]
-        asked = [(request.model, request.text("system")) for request in fake_openai.requests]
+        asked = [(request.model, request.prompt) for request in fake_openai.requests]
         first, last = [prompt for model, prompt in asked if model == HEAVY]
         assert (first.casefold().count("odeia coentro"), saved[0][:8] in first) == (1, False)
         (ids,) = [prompt for model, prompt in asked if model == "reason"]
@@ -206,7 +212,7 @@ async def test_a_model_that_writes_the_mask_back_loses_no_secret(
         did = await turn("O wifi é da casa nova", "MemoryUpdate", "MemorySave", items=[[masks], [stars]])
         assert did == [("MemoryUpdate", "refused"), ("MemorySave", "nothing")]
         assert [one.content for one in await cycle.memory.list("ana")] == [secret]
-        assert "girassol77" not in json.dumps([request.text("system") for request in fake_openai.requests])
+        assert "girassol77" not in json.dumps([request.prompt for request in fake_openai.requests])
         whole = {"_id": id, "content": "A senha do wifi da casa nova é girassol77"}
         said = "A senha do wifi é da casa nova"
         did = await turn(said, "MemorySearch", "MemoryUpdate", items=[["senha do wifi"], [whole]])

@@ -98,9 +98,9 @@ async def test_the_router_prompt(tmp_path: Path, fake_openai: FakeOpenAI) -> Non
             await cycle.say(turn.message)
         first, *_, last = [request for request in fake_openai.requests if request.model == HEAVY]
         for name in ("MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete", "Question", "Finish"):
-            assert name in first.text("system")
+            assert name in first.prompt
         assert TURNS[1].message in last.text("user")
-        prompt = last.text("system")
+        prompt = last.prompt
         assert TURNS[0].message in prompt and "Guardei três memórias." in prompt
         assert "Prazer, Pedro!" not in prompt, "what Finish says is not flagged"
         assert "Odeia coentro" in prompt, "recalled memories are shown"
@@ -134,7 +134,7 @@ async def test_equal_inputs_are_not_repeated(tmp_path: Path, fake_openai: FakeOp
         values = await cycle.say("O que sabe de comida?", language="pt")
         assert [step["status"] for step in values["steps"]] == ["nothing", "repeated", "done"]
         last = [request for request in fake_openai.requests if request.model == HEAVY][-1]
-        assert "Já feito neste ciclo" in last.text("system")
+        assert "Já feito neste ciclo" in last.prompt
 
 
 @pytest.mark.spec("TC-4")
@@ -185,7 +185,7 @@ async def test_a_disabled_action_is_neither_offered_nor_run(tmp_path: Path, fake
         fake_openai.say("Certo.", model=TALK)
         said = await cycle.answer("Meu nome é Pedro", language="pt", disabled_actions=["MemorySave"])
         assert said == "Certo." and await ids(cycle) == {}
-        assert "MemorySave" not in fake_openai.requests[0].text("system") or "embed" in str(
+        assert "MemorySave" not in fake_openai.requests[0].prompt or "embed" in str(
             fake_openai.requests[0].path
         )
         heavy = [request for request in fake_openai.requests if request.model == HEAVY]
@@ -209,7 +209,7 @@ async def test_the_model_is_told_the_users_time(tmp_path: Path, fake_openai: Fak
         fake_openai.say("Certo.", model=TALK)
         await cycle.answer("oi", language="pt", time_zone="Asia/Tokyo")
         heavy = next(request for request in fake_openai.requests if request.model == HEAVY)
-        assert "Asia/Tokyo" in heavy.text("system") or "JST" in heavy.text("system")
+        assert "Asia/Tokyo" in heavy.prompt or "JST" in heavy.prompt
 
 
 @pytest.mark.spec("TC-2")

@@ -105,7 +105,7 @@ async def test_an_answer_is_parsed_and_its_cost_noted(mind, fake_openai):
     (usage,) = seen.usage
     assert (usage.role, usage.model, usage.output) == ("reasoning", "gpt-main", 3)
     assert usage.input > 10
-    assert fake_openai.requests[0].text("user") == "Qual é o meu nome?"
+    assert fake_openai.requests[0].text("user").endswith("</data>\n\nQual é o meu nome?")
     assert not fake_openai.requests[0].stream
 
 

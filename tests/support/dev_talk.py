@@ -37,7 +37,7 @@ def human(text: Any) -> dict[str, Any]:
 
 def answers(request: Recorded) -> Behaviour:
     """Saves the name it is told, stops in the reply to it until the test lets it go on, and answers anything else."""
-    said, done = request.text("user"), request.text("system")
+    said, done = request.text("user"), request.prompt
     told = "Pedro" in said.splitlines()[-1]
     saved = "MemorySave(" in done
     if request.model == HEAVY:

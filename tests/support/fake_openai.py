@@ -135,6 +135,11 @@ class Recorded:
         said = [each["content"] or "" for each in self.body.get("messages", []) if each["role"] == role]
         return "\n".join(part if isinstance(part, str) else json.dumps(part) for part in said)
 
+    @property
+    def prompt(self) -> str:
+        """All that the messages say."""
+        return "\n".join(str(each["content"] or "") for each in self.body.get("messages", []))
+
 
 class _Dropped(Exception):
     """Raised in the middle of an answer: the server then drops the connection."""

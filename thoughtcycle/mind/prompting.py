@@ -12,8 +12,8 @@ from thoughtcycle.language.intents import offers
 from thoughtcycle.memory.model import Recalled, Step, Utterance, short_ids
 from thoughtcycle.mind.base import Question, View
 from thoughtcycle.mind.fence import fence
-from thoughtcycle.prompts.loader import Texts, texts
-from thoughtcycle.text_clipping import clip_for_prompt, last_lines
+from thoughtcycle.prompts.loader import Language, Texts, texts
+from thoughtcycle.text_clipping import ELLIPSIS, clip_for_prompt, last_lines
 
 HISTORY_TOKENS = 2_000
 """Budget of the recent history; the newest texts are shown first (BY-7)."""
@@ -27,64 +27,73 @@ BAD_ANSWER_TOKENS = 500
 
 
 def ask_prompt(question: Question[Any], view: View) -> list[BaseMessage]:
-    """The messages of a question whose answer is data: persona, view, task; then the user's message.
+    """The messages of a question whose answer is data.
 
     Texts that are not flagged as history take no part in decisions (TC-4), a last reply that asks or offers
     something excepted (TC-6).
     """
     frame = texts(view.language, "frame")
     last = next((at for at, each in reversed([*enumerate(view.history)]) if each["role"] == "user"), -1)
-    flagged = [
-        each
-        for at, each in enumerate(view.history)
-        if each["chat_history"] or (at > last and offers(each["content"]))
+    history = [
+        one if one["chat_history"] or (at > last and offers(one["content"])) else {**one, "content": ELLIPSIS}
+        for at, one in enumerate(view.history)
     ]
     shown = [each for each in view.shown if each["chat_history"]]
-    memories = _briefing(frame, view, by_id=question.by_id)
-    seen = [memories, _moment(frame, view, shown), _history(frame, view, flagged)]
-    return _messages(view, [_persona(frame, view), data_block(frame, seen), _task(question, view)])
+    seen = [_briefing(frame, view, by_id=question.by_id), _moment(frame, view, shown)]
+    return _messages(view, [_task(question, view)], history, seen)
 
 
 def reply_prompt(question: Question[str], view: View) -> list[BaseMessage]:
-    """The messages of a text for the user, in the order of HM-11: persona, memory, context, history, task."""
+    """The messages of a text for the user."""
     frame = texts(view.language, "frame")
-    seen = [_briefing(frame, view), _moment(frame, view, view.shown), _history(frame, view, view.history)]
-    paused = f"{frame['paused']}\n" if view.withheld else ""
-    task = f"{frame['use_memory']}\n{paused}{_task(question, view)}"
-    return _messages(view, [_persona(frame, view), data_block(frame, seen), task])
+    seen = [_briefing(frame, view), _moment(frame, view, view.shown)]
+    return _messages(view, [frame["use_memory"], _task(question, view)], view.history, seen)
 
 
 def tool_prompt(view: View, begun: str = "") -> list[BaseMessage]:
-    """The messages of a call with tools, in the form that common chat templates take.
+    """The messages of a call with tools: each step of this cycle is a call with its result.
 
-    One system message that stays the same from turn to turn; the history, alternating; memory and then the
-    words of the user; each step of this cycle as a call with its result. `begun`: the reply so far.
+    `begun`: the reply so far.
     """
     frame, router = texts(view.language, "frame"), texts(view.language, "router")
-    paused = [frame["paused"]] if view.withheld else []
-    system = [
-        _persona(frame, view),
-        router.fill("tools", **standard_values(view)),
-        router[f"tell.{view.explain}"],
-    ]
-    seen = data_block(frame, [_known(frame, view), _moment(frame, view, (), _uncalled(view))])
+    rules = [router.fill("tools", **standard_values(view)), router[f"tell.{view.explain}"]]
+    seen = [_known(frame, view), _moment(frame, view, (), _uncalled(view))]
+    return [*_messages(view, rules, view.history, seen), *_calls_made(frame, view, begun)]
+
+
+def _messages(
+    view: View, task: Iterable[str], history: Iterable[Utterance], seen: Iterable[str]
+) -> list[BaseMessage]:
+    """The messages in the form that common chat templates take, and that providers can cache.
+
+    One system message that stays the same from turn to turn: persona and task. The history, alternating.
+    Long-term memory and current context, as data, and then the words of the user.
+    """
+    frame = texts(view.language, "frame")
+    paused = frame["paused"] if view.withheld else ""
     words = clip_for_prompt(view.message, view.message_tokens, view.language)
     return [
-        SystemMessage("\n\n".join(system)),
-        *_dialogue(view),
-        HumanMessage("\n\n".join([seen, *paused, words])),
-        *_calls_made(frame, view, begun),
+        SystemMessage("\n\n".join([_persona(frame, view), *task])),
+        *_dialogue(history, view.language),
+        HumanMessage("\n\n".join(filter(None, (data_block(frame, seen), paused, words)))),
     ]
 
 
-def _dialogue(view: View) -> list[BaseMessage]:
-    """The recent history, user and assistant in turn; it begins with the user."""
+def _dialogue(history: Iterable[Utterance], language: Language) -> list[BaseMessage]:
+    """The newest history within its budget, user and assistant in turn; it begins with the user."""
+    said = [
+        (one["role"] == "user", clip_for_prompt(one["content"], UTTERANCE_TOKENS, language))
+        for one in history
+    ]
+    kept = len(last_lines((text for _, text in said), HISTORY_TOKENS))
     told: list[BaseMessage] = []
-    for by_user, said in groupby(view.history, lambda one: one["role"] == "user"):
-        parts = [clip_for_prompt(one["content"], UTTERANCE_TOKENS, view.language) for one in said]
+    for by_user, group in groupby(said[len(said) - kept :], lambda one: one[0]):
         if by_user or told:
-            told.append((HumanMessage if by_user else AIMessage)("\n\n".join(parts)))
-    return told[:-1] if told and isinstance(told[-1], HumanMessage) else told
+            text = "\n\n".join(text for _, text in group)
+            told.append(HumanMessage(text) if by_user else AIMessage(text))
+    if told and isinstance(told[-1], HumanMessage):  # it was never answered
+        told.append(AIMessage(ELLIPSIS))
+    return told
 
 
 def _calls_made(frame: Texts, view: View, begun: str) -> list[BaseMessage]:
@@ -174,14 +183,6 @@ def standard_values(view: View) -> dict[str, object]:
     }
 
 
-def _messages(view: View, parts: list[str]) -> list[BaseMessage]:
-    system = "\n\n".join(part for part in parts if part)
-    return [
-        SystemMessage(system),
-        HumanMessage(clip_for_prompt(view.message, view.message_tokens, view.language)),
-    ]
-
-
 def _task(question: Question[Any], view: View) -> str:
     file, _, section = question.name.partition("#")
     values = {**standard_values(view), **question.values(view)}
@@ -236,11 +237,6 @@ def _moment(frame: Texts, view: View, shown: Iterable[Utterance], done: Sequence
     if said := last_lines((_line(frame, view, each) for each in shown), HISTORY_TOKENS):
         lines += [frame["shown"], *said]
     return "\n".join(lines)
-
-
-def _history(frame: Texts, view: View, history: Iterable[Utterance]) -> str:
-    lines = last_lines((_line(frame, view, each) for each in history), HISTORY_TOKENS)
-    return "\n".join([frame["history"], *lines]) if lines else ""
 
 
 def _line(frame: Texts, view: View, said: Utterance) -> str:
