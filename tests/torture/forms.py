@@ -199,15 +199,15 @@ class Model:
     items: dict[str, list[Any]]
 
     def __call__(self, request: Recorded) -> Behaviour:
-        system, sloppy = request.text("system"), self.sloppy
+        prompt, sloppy = request.prompt, self.sloppy
         if request.body.get("tools"):
             done = any(message["role"] == "tool" for message in request.body["messages"])
             call = ToolCall("MemorySave", self._given(sloppy.query.asked))
             return REPLY if done else Reply(calls=(call,), finish="tool_calls")
         if request.model == "heavy":
-            action = next(name for name in sloppy.query.actions if f"- {name}(" not in system)
+            action = next(name for name in sloppy.query.actions if f"- {name}(" not in prompt)
             return action if sloppy.decision is None or action == "Finish" else sloppy.decision
-        asked = [file for file in self.items if texts("pt", f"actions/{file}")["ask"][:60] in system]
+        asked = [file for file in self.items if texts("pt", f"actions/{file}")["ask"][:60] in prompt]
         if asked:
             return self._given(asked[0])
         return REPLY if sloppy.reply is None else sloppy.reply

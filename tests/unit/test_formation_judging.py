@@ -171,7 +171,7 @@ async def test_known_memories_are_named_by_number(
     numbers: dict[str, Any], same: str | None, replaces: str | None
 ) -> None:
     found, asked = await ask(answer(facts=[fact(**numbers)]), memories=known("É vegano", "Come carne"))
-    assert "1. É vegano\n2. Come carne" in str(asked.asked[0][0].content)
+    assert "1. É vegano\n2. Come carne" in str(asked.asked[0][-1].content)
     assert [(each.same_as, each.replaces) for each in found.facts] == [(same, replaces)]
 
 

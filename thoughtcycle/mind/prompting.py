@@ -35,7 +35,9 @@ def ask_prompt(question: Question[Any], view: View) -> list[BaseMessage]:
     frame = texts(view.language, "frame")
     last = next((at for at, each in reversed([*enumerate(view.history)]) if each["role"] == "user"), -1)
     history = [
-        one if one["chat_history"] or (at > last and offers(one["content"])) else {**one, "content": ELLIPSIS}
+        one
+        if one["chat_history"] or (at > last and offers(one["content"]))
+        else Utterance(role=one["role"], content=ELLIPSIS, chat_history=True)
         for at, one in enumerate(view.history)
     ]
     shown = [each for each in view.shown if each["chat_history"]]
