@@ -21,7 +21,7 @@ from thoughtcycle.memory.search import as_found
 from thoughtcycle.memory.text.secrets import answering, without_secrets
 from thoughtcycle.mind.streaming import speak
 from thoughtcycle.nodes.attachments import attach, uploads_in
-from thoughtcycle.nodes.base.cycle import answered, open_cycle
+from thoughtcycle.nodes.base.cycle import answered, known_tip, open_cycle
 from thoughtcycle.nodes.base.envelope import enveloped
 from thoughtcycle.nodes.base.locale import choose_locale, last_spoken
 from thoughtcycle.nodes.base.message import merge_messages, new_messages
@@ -56,6 +56,7 @@ async def command(turn: Turn) -> StateUpdate:
     }
     try:
         await _admit(turn)
+        fresh["parent"] = fresh["parent"] or await known_tip(turn)
         return fresh | await _enter(turn, fresh)
     except NotAllowed:
         raise

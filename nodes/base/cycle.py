@@ -34,6 +34,14 @@ async def open_cycle(turn: Turn) -> Cycle | None:
     )
 
 
+async def known_tip(turn: Turn) -> str | None:
+    """The last cycle of a chat that the transcript knows and the new thread does not; else None."""
+    if not turn.new_thread:
+        return None
+    known = await turn.memory.availability.read(lambda: turn.memory.chat(turn.user, turn.chat), None)
+    return known.tip if known else None
+
+
 def as_cycle_message(message: BaseMessage, turn: Turn) -> CycleMessage:
     """A reply as the transcript stores it."""
     return CycleMessage(

@@ -17,6 +17,8 @@ class RunThread(NamedTuple):
     """Names of the outer graphs, outermost first."""
     kept: bool
     """Whether this graph's state survives the run."""
+    new: bool
+    """Whether the run is at the first step of a thread without any checkpoint; a fork begins later."""
 
     @property
     def chat(self) -> str | None:
@@ -30,12 +32,17 @@ def running_thread() -> RunThread:
     A namespace is `outer:task|inner:task|node:task`: the last part is the node itself, and a part
     without a task id belongs to a subgraph compiled with its own persistent state.
     """
-    configurable = get_config().get("configurable", {})
+    config = get_config()
+    configurable, first = (
+        config.get("configurable", {}),
+        config.get("metadata", {}).get("langgraph_step") == 1,
+    )
     thread = configurable.get("thread_id")
     *around, _ = str(configurable.get("checkpoint_ns", "")).split("|")
     saved = configurable.get(CHECKPOINTER) is not None
     kept = bool(thread) and saved and not any(":" in part for part in around)
-    return RunThread(str(thread) if thread else None, tuple(part.split(":")[0] for part in around), kept)
+    path = tuple(part.split(":")[0] for part in around)
+    return RunThread(str(thread) if thread else None, path, kept, kept and first)
 
 
 def announce_turn(user: str, at: datetime) -> None:

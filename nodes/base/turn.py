@@ -37,6 +37,8 @@ class Turn(Run):
     chat: str
     kept: bool
     """Whether the thread's state survives the run, so that its `cycle_id` is the tip of the branch."""
+    new_thread: bool
+    """Whether the thread begins with this step: an imported chat, or one whose checkpoints are gone."""
     execution: str
     write: StreamWriter
 
@@ -220,6 +222,7 @@ def open_turn(state: State, runtime: Runtime[Any], services: Services, source: C
         services=services,
         chat=chat,
         kept=here.kept,
+        new_thread=here.new,
         execution=execution,
         write=runtime.stream_writer,
     )
