@@ -25,7 +25,7 @@ async def router(turn: Turn, actions: Registry) -> StateUpdate:
         return await _end(turn, "no_action")
     if (waiting := [call for call in turn.calls if call["name"] in enabled]) and not _out_of_steps(turn):
         return {"next_action": waiting[0]["name"], "calls": waiting}
-    if _nothing_read(turn) and "Finish" in enabled:
+    if _nothing_read(turn) and "Finish" in enabled and turn.begun is None:
         return {"next_action": "Finish"}
     if not (last := _out_of_steps(turn)):
         turn.status(turn.texts("router")["status"])

@@ -10,8 +10,10 @@ import pytest
 from support.dialogue import HEAVY, REASON, TALK
 from support.fake_openai import FakeOpenAI
 from support.graphs import Lab, lab
+from thoughtcycle.integrations.tool_service import ToolRequest, ToolService
 from thoughtcycle.memory.model import MemoryRecord
 from thoughtcycle.memory.rules.decay import strength
+from thoughtcycle.nodes.base.limits import Limits
 
 NOW = datetime(2026, 11, 21, 1, 30, tzinfo=UTC)  # still Friday the 20th in São Paulo
 ZONE = "America/Sao_Paulo"
@@ -94,3 +96,34 @@ async def test_a_kind_that_does_not_exist_costs_nothing(tmp_path: Path, fake_ope
         odd = {"content": "Cria abelhas sem ferrão", "kind": "fato", "key": ["x"]}
         (saved,) = await save(cycle, fake_openai, "Crio abelhas sem ferrão", odd)
         assert saved.content == "Cria abelhas sem ferrão" and fake_openai.left == 0
+
+
+@pytest.mark.spec("BY-11", "LM-2")
+async def test_a_tool_saves_and_changes_in_the_users_own_days(tmp_path: Path) -> None:
+    async with lab(tmp_path, clock=lambda: NOW) as cycle:
+        await cycle.memory.change_settings("ana", time_zone=ZONE, language="pt")
+        tools = ToolService("pt", Limits())
+        first = await tools.save(cycle.memory, ToolRequest("ana"), content="Mora em Recife desde ontem")
+        await tools.save(cycle.memory, ToolRequest("ana"), content="O usuário mora em Olinda")
+        (home,) = await cycle.memory.list("ana")
+        assert (home.id, home.key, home.content) == (first.shown[0], "home", "O usuário mora em Olinda")
+        (former,) = await cycle.memory.versions("ana", home.id)
+        assert former.content == "Mora em Recife desde ontem (2026-11-19)"
+        shown = ToolRequest("ana", shown=[home.id])
+        await tools.update(cycle.memory, shown, id=home.id[:8], content="Muda-se amanhã para Natal")
+        (moved,) = await cycle.memory.list("ana")
+        assert moved.content == "Muda-se amanhã (2026-11-21) para Natal"
+
+
+@pytest.mark.spec("BY-11", "SM-4")
+async def test_the_judge_keeps_the_day_too(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    async with lab(tmp_path, fake_openai, clock=lambda: NOW) as cycle:
+        fake_openai.say("Finish", model=HEAVY)
+        fake_openai.say("Boa sorte!", model=TALK)
+        await cycle.say("Tenho dentista amanhã às 15h", language="pt", time_zone=ZONE)
+        fact = {"t": "obj", "c": "Tem dentista amanhã às 15h", "words": "Tenho dentista amanhã às 15h"}
+        judged = {"importance": 50, "summary": "Tem dentista.", "facts": [fact]}
+        fake_openai.answer = lambda request: json.dumps(judged)
+        await cycle.understand("form")
+        (kept,) = await cycle.memory.list("ana")
+        assert kept.content == "Tem dentista amanhã (2026-11-21) às 15h" and kept.key == "date:dentista"

@@ -540,3 +540,15 @@ async def test_an_offer_of_the_last_reply_is_seen_by_the_decision(
         decision = [request for request in fake_openai.requests if request.model == "talk"][2]
         assert "Posso guardar que prefere trem?" in str(decision.body["messages"])
         assert "Prefere trem" in await kept(cycle)
+
+
+@pytest.mark.spec("TC-4")
+async def test_a_call_that_led_to_nothing_leaves_the_answer_to_the_model(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    async with tools_lab(tmp_path, fake_openai) as cycle:
+        broken = ToolCall("MemoryUpdate", '{"memories": [')
+        fake_openai.say(Reply("Um momento.", calls=(broken,)), "não sei", "não sei", "Não mudei nada.")
+        heard = await listen(cycle, "O tempo virou.")
+        (said,) = replied(heard.values)
+        assert said.text == heard.text == "Um momento.\n\nNão mudei nada." and heard.ids == {said.id}

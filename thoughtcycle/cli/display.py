@@ -54,6 +54,8 @@ class TerminalDisplay:
         self.status = self.console.status("", spinner="dots")
         self.open: str | None = None
         """Id of the reply whose pieces are being printed."""
+        self.printed: set[str] = set()
+        """Ids of replies of which pieces were printed: a status may stand between them."""
 
     def show(self, message: Wire) -> None:
         from rich.text import Text
@@ -73,11 +75,11 @@ class TerminalDisplay:
             if self.open != message["id"]:
                 self._close()
                 self.open = message["id"]
+                self.printed.add(message["id"])
             self._print(message["content"], end="")
         else:
-            new = self.open != message["id"]
             self._close()
-            if new:
+            if message["id"] not in self.printed:
                 self._print(message["content"])
 
     def _print(self, text: str, style: str = "", end: str = "\n") -> None:

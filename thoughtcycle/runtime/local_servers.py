@@ -11,7 +11,7 @@ LOOK_SECONDS = 0.2
 """How long all servers together may take to answer."""
 PORTS = (11434, 1234, 8080)
 """Where Ollama, LM Studio and llama.cpp listen by default."""
-_NAMES = dict(zip(PORTS, ("Ollama", "LM Studio", "llama.cpp"), strict=True))
+_NAMES: dict[int, str] = dict(zip(PORTS, ("Ollama", "LM Studio", "llama.cpp"), strict=True))
 _LONGEST = 262_144
 """Bytes of an answer that are read."""
 _MODEL = re.compile(r"[\w.:/@+-]{1,120}", re.ASCII)
