@@ -27,7 +27,7 @@ def config(thread: str = "1") -> RunnableConfig:
     return {"configurable": {"thread_id": thread}}
 
 
-def said(text: str) -> dict[str, Any]:
+def said(text: str) -> Any:
     return {"messages": [HumanMessage(text)]}
 
 
@@ -52,6 +52,7 @@ def test_invoke_and_stream_without_an_event_loop(url: str) -> None:
         graph.invoke(said("Meu nome é Pedro"), config(), context=ANA)
         pieces: list[str] = []
         modes: set[str] = set()
+        part: Any
         for mode, part in graph.stream(
             said("Qual é o meu nome?"), config(), context=ANA, stream_mode=["messages", "custom", "values"]
         ):
@@ -110,13 +111,13 @@ async def test_the_asynchronous_calls_work_from_other_loops(url: str) -> None:
     with opened(url) as memory:
         graph = create_thought_cycle(memory=memory, mind=RuleMind())
         await graph.ainvoke(said("Meu nome é Pedro"), config(), context=ANA)
-        pieces = [
-            part[0].text
+        shown: list[Any] = [
+            part
             async for part in graph.astream(
                 said("Qual é o meu nome?"), config("2"), context=ANA, stream_mode="messages"
             )
         ]
-        assert "Pedro" in "".join(pieces)
+        assert "Pedro" in "".join(chunk.text for chunk, _ in shown)
         worker = create_worker(Services(memory.memory, RuleMind()))
         await asyncio.wrap_future(memory.start(worker.drain()))
         cycles = await asyncio.wrap_future(memory.start(memory.memory.conversation("ana", "1")))
