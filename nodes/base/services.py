@@ -36,8 +36,7 @@ class Services:
 
     def connected(self) -> "Services":
         """The same; what models refuse is kept in the database from now on."""
-        if self.mind.refusals is not None:
-            self.mind.refusals.attach(self.memory.core.storage.learned)
+        self.mind.keep_refusals(self.memory.core.storage.learned)
         return self
 
 

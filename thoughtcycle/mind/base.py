@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from thoughtcycle.language.parse import rule_batches
 from thoughtcycle.memory.model import Recalled, Step, Utterance
 from thoughtcycle.mind.model_settings import ModelRole
-from thoughtcycle.mind.refusals import Refusals
+from thoughtcycle.mind.refusals import RefusalStore
 from thoughtcycle.mind.tool_calls import Call
 from thoughtcycle.prompts.loader import LANGUAGES, Language
 
@@ -121,8 +121,10 @@ class Mind(ABC):
     """Whether no model is asked: data for prompts alone need not be read then."""
     message_tokens: int | None = None
     """Tokens of a message that its models are given; None: all of it."""
-    refusals: Refusals | None = None
-    """What its models refuse."""
+
+    def keep_refusals(self, store: RefusalStore) -> None:
+        """Keeps in the database, from now on, what its models refuse; nothing without a model."""
+        return
 
     async def warm(self) -> None:
         """Prepares the mind before the first message: half a second to compile the rules."""

@@ -32,7 +32,7 @@ from thoughtcycle.mind.model_settings import (
 )
 from thoughtcycle.mind.parameters import EFFORT, Parameters
 from thoughtcycle.mind.prompting import ask_prompt, example_of, repair_prompt, reply_prompt, tool_prompt
-from thoughtcycle.mind.refusals import Parameter, Refusals
+from thoughtcycle.mind.refusals import Parameter, Refusals, RefusalStore
 from thoughtcycle.mind.streaming import OnText, gap_after, stream_model
 from thoughtcycle.mind.tool_calls import Call, Offer
 
@@ -81,7 +81,7 @@ class LLMMind(Mind):
         self._fallback = (slot("fallback", fallback, TIMEOUT),) if fallback else ()
         self.message_tokens = _room(context_tokens, reply_tokens)
         self._clients: Clients | None = None
-        self.refusals: Refusals = Refusals()
+        self.refusals = Refusals()
         self._decisions = _decisions(decisions, served["reasoning_heavy"] is served["chat"])
 
     @classmethod
@@ -99,6 +99,10 @@ class LLMMind(Mind):
         mind.message_tokens = _room(settings.context, settings.reply_tokens)
         mind._decisions = _decisions(settings.decisions, settings.decides_with_chat)
         return mind
+
+    def keep_refusals(self, store: RefusalStore) -> None:
+        """See Mind.keep_refusals."""
+        self.refusals.attach(store)
 
     async def aclose(self) -> None:
         """Closes the connections that this mind opened; injected models are left alone."""

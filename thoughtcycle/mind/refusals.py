@@ -21,9 +21,11 @@ class RefusalStore(Protocol):
 
     async def put(self, name: str, now: datetime, until: datetime) -> None:
         """Stores a name until it expires."""
+        ...
 
     async def names(self, now: datetime) -> dict[str, datetime]:
         """The names that have not expired."""
+        ...
 
 
 class Refusals:
