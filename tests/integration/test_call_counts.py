@@ -72,7 +72,7 @@ SCENES: dict[str, tuple[str, dict[Way, Callable[[str], list[Any]]], dict[Way, in
 }
 
 
-@pytest.mark.spec("TC-4")
+@pytest.mark.spec("TC-4", "BY-18")
 @pytest.mark.parametrize("way", ["tools", "names"])
 @pytest.mark.parametrize("scene", SCENES)
 async def test_calls_before_the_first_token(

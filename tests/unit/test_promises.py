@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROWS = {"TC": 15, "HM": 12, "LM": 15, "CM": 10, "SM": 7, "BY": 14}
+ROWS = {"TC": 15, "HM": 12, "LM": 15, "CM": 10, "SM": 7, "BY": 20}
 LINE = re.compile(r"^\| ([A-Z]{2}-\d+) \| (\w+) \| (.*) \|$", re.MULTILINE)
 
 
