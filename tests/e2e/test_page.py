@@ -23,16 +23,16 @@ PATHS = ("/", "/memories", "/conversations", "/profile", "/metrics", "/jobs", "/
 
 def answered(request: Recorded) -> Reply | str:
     """What the fake models say."""
-    said = request.text("user")
+    said = str(request.body["messages"][-1]["content"]).rpartition("\n")[2]
     if request.model == "heavy":
         return "Finish"
     if request.model != "talk":
         return "[]"
-    if "Count" in said.rpartition("\n")[2] or "Count" in said[-200:]:
+    if "Count" in said:
         return Reply("one two three four five six seven eight nine ten", hold_after=2)
-    if "Wait" in said[-200:]:
+    if "Wait" in said:
         return Reply("I am thinking about it for ever", hang_after=3)
-    if "capital" in said[-200:]:
+    if "capital" in said:
         return Reply("A capital da França é Paris.")
     return "Quiet cafés with good light suit you: shall I look for one near the river?"
 
