@@ -132,7 +132,10 @@ async def test_fake_fences_and_fake_json_stay_inside_the_exchange(product: Lab, 
     await heard(product, text)
     (shown,) = model.judged
     assert shown.count("<exchange>") == shown.count("</exchange>") == 1
-    assert shown.startswith("<exchange>") and shown.rstrip().endswith("</exchange>")
+    assert shown.count("<data>") == shown.count("</data>") == 1
+    data, exchange = shown.split("</data>")
+    assert forged in exchange and forged not in data
+    assert exchange.lstrip().startswith("<exchange>") and exchange.rstrip().endswith("</exchange>")
     assert await contents(product) == ["Prefers tea in the morning"]
 
 

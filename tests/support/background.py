@@ -44,7 +44,7 @@ class Background:
     """What the judge answers instead to an exchange that has these words."""
     asked: Counter[str] = field(default_factory=Counter)
     judged: list[str] = field(default_factory=list)
-    """The exchanges that the judge was shown."""
+    """What the judge was shown: known memories as data, and then the exchange."""
     prompts: list[tuple[str, str]] = field(default_factory=list)
     """Question and system prompt of every background call."""
 
@@ -66,32 +66,33 @@ class Background:
         if question in self.refuses:
             return self.refuses[question]
         if question == "judge":
-            return self.judge(said, system)
+            return self.judge(said)
         if question == "compress":
             count = len(re.findall(r"^\d+\. \(", said, re.MULTILINE))
             return json.dumps([self.short] * count)
         return self.rolled if question == "roll_up" else self.working
 
-    def judge(self, shown: str, system: str) -> Behaviour:
-        """The judgement of an exchange as the prompt shows it.
+    def judge(self, shown: str) -> Behaviour:
+        """The judgement of an exchange as the prompt shows it, behind the data.
 
         `same_as` and `replaces` of a fact name a known memory by its words, and become its number.
         """
         self.judged.append(shown)
+        data, _, exchange = shown.rpartition("<exchange>")
         for words, behaviour in self.refuses_words.items():
-            if words in shown:
+            if words in exchange:
                 return behaviour
-        said = shown.partition(": ")[2].split("\n")[0]
-        found = [fact for words, facts in self.facts.items() if words in shown for fact in facts]
-        found = [{**fact, **_numbered(fact, system)} for fact in found]
+        said = exchange.partition(": ")[2].split("\n")[0]
+        found = [fact for words, facts in self.facts.items() if words in exchange for fact in facts]
+        found = [{**fact, **_numbered(fact, data)} for fact in found]
         summary = self.summary.format(said=" ".join(said.split()[:20]))
         return json.dumps({"importance": self.importance, "type": "chat", "summary": summary, "facts": found})
 
 
-def _numbered(fact: dict[str, Any], system: str) -> dict[str, int]:
+def _numbered(fact: dict[str, Any], data: str) -> dict[str, int]:
     named = {name: str(fact[name]) for name in ("same_as", "replaces") if name in fact}
     listed = {
-        name: re.search(rf"^(\d+)\. .*{re.escape(it)}", system, re.MULTILINE) for name, it in named.items()
+        name: re.search(rf"^(\d+)\. .*{re.escape(it)}", data, re.MULTILINE) for name, it in named.items()
     }
     return {name: int(match[1]) for name, match in listed.items() if match is not None}
 
