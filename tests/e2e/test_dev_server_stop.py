@@ -12,8 +12,8 @@ from langgraph_sdk import get_client
 from langgraph_sdk.errors import NotFoundError
 
 from support.dev_server import Running, running_dev_server
-from support.dev_talk import ASSISTANT, SLOW, Server, Talk, answers, human
-from support.dialogue import TALK, environment
+from support.dev_talk import ASSISTANT, SLOW, Server, Talk, answers, closes, human
+from support.dialogue import environment
 from support.fake_openai import Behaviour, FakeOpenAI, Recorded, Reply
 from thoughtcycle.memory.memory import Memory
 
@@ -23,8 +23,7 @@ Start = Callable[[], AbstractContextManager[Running]]
 def endless(request: Recorded) -> Behaviour:
     """As `answers`, but no reply comes to its end."""
     known = answers(request)
-    final = request.model == TALK and "Finish(" in request.prompt
-    return Reply(SLOW, hold_after=9) if final else known
+    return Reply(SLOW, hold_after=9) if closes(request) else known
 
 
 @pytest.fixture

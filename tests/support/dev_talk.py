@@ -11,6 +11,7 @@ from support.dialogue import HEAVY, REASON, TALK
 from support.fake_openai import Behaviour, Recorded, Reply, Status
 from thoughtcycle.memory.memory import Memory
 from thoughtcycle.memory.model.records import MemoryRecord
+from thoughtcycle.prompts.loader import texts
 
 ASSISTANT = "thought_cycle"
 SLOW = " ".join(f"palavra{number}" for number in range(12))
@@ -35,18 +36,24 @@ def human(text: Any) -> dict[str, Any]:
     return {"messages": [{"role": "human", "content": text}]}
 
 
+def closes(request: Recorded) -> bool:
+    """Whether the text that ends a cycle is asked for, not what is told of an action."""
+    task, _, _ = texts("pt", "actions/finish")["tell"].partition("{{")
+    return request.model == TALK and task in request.text("system")
+
+
 def answers(request: Recorded) -> Behaviour:
     """Saves the name it is told, stops in the reply to it until the test lets it go on, and answers anything else."""
-    said, done = request.text("user"), request.prompt
+    said = request.text("user")
     told = "Pedro" in said.splitlines()[-1]
-    saved = "MemorySave(" in done
+    saved = "MemorySave(" in request.prompt
     if request.model == HEAVY:
         return "MemorySave" if told and not saved else "Finish"
     if request.model == REASON:
         return '[{"type": "text", "content": "Nome: Pedro", "bindings": ["nome"]}]'
     if request.model != TALK:
         return Status(500)
-    if "Finish(" not in done:
+    if not closes(request):
         return "Guardei."
     return Reply(SLOW, hold_after=3) if told else f"Resposta a {said.splitlines()[-1]}."
 
